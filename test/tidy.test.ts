@@ -136,7 +136,7 @@ describe('a planted violation is found', () => {
   })
 })
 
-describe('what only looks like a violation is not one', () => {
+describe('text that only looks like a violation is accepted', () => {
   test.each<[law: string, path: string, text: string]>([
     ['layers', 'src/store/a.ts', "// import { a } from '../operations/a.ts'"],
     ['layers', 'src/store/a.ts', 'const a = `import { a } from "../operations/a.ts"`'],
@@ -231,7 +231,7 @@ describe('documents', () => {
 })
 
 describe('the top of the repository', () => {
-  test('holds only what is listed', () => {
+  test('holds only listed files', () => {
     expect(topLevelLaw(paths)).toEqual([])
   })
 

@@ -242,7 +242,7 @@ const redactionAndPurge: MutantList = {
     swap(
       'due',
       ["=== 'committed'", '!== undefined || true'],
-      'the purge leaves what is committed while a checkpoint packs to the next one',
+      'the purge leaves commits that come while a checkpoint packs to the next one',
     ),
   ],
   'fault/object-store-purge.test.ts': [

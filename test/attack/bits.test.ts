@@ -91,7 +91,7 @@ describe('T2: a sealed object', () => {
     },
   )
 
-  test.each(types)('%s: the reference decoder says the same', async (type) => {
+  test.each(types)('%s: the reference decoder agrees', async (type) => {
     const { keys, context, bytes } = sealedObject(type)
     const open = (spoilt: Uint8Array) => openByReference(type, keys, context, spoilt)
     expect(await flipped(bytes, envelopeRegions, open, full ? 1 : 13)).toEqual([])

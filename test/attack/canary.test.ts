@@ -106,7 +106,7 @@ async function fillHistory(store: MemoryStore): Promise<void> {
   await store.history.versions({ path: at })
 }
 
-test('T1: the search finds what is planted', () => {
+test('T1: the search finds planted values', () => {
   expect(findIn(canaries, utf8(`x${content}y`))).toHaveLength(1)
   expect(findIn(canaries, Buffer.from(path, 'utf16le'))).toHaveLength(1)
   for (const prefix of ['', 'x', 'xx']) {

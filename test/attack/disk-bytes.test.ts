@@ -126,7 +126,7 @@ describe('T4: a byte changed anywhere', () => {
   })
 
   test(
-    'in the journal hides nothing of what was not packed, and changes nothing',
+    'in the journal hides no unpacked change, and alters nothing',
     { tags: 'slow' },
     async () => {
       const [file = ''] = filesOf(running, /journal/)

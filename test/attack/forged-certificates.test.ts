@@ -174,7 +174,7 @@ function isRedact({ kind }: Audit['entries'][number]): boolean {
   return kind === 'redact'
 }
 
-describe('T18: what is no certificate', () => {
+describe('T18: an invalid certificate', () => {
   const text = (): string => JSON.stringify(first)
   test.each<[name: string, forge: () => object | string]>([
     ['nothing', () => ''],
@@ -244,7 +244,7 @@ describe('T18: a certificate whose key has signed it', () => {
     return judge(signed({ ...statement, device_id: dev(by) }, by))
   }
 
-  test('is of a stranger: whoever knows neither store nor key cannot tell', async () => {
+  test('is of a stranger: without the store or a key, this cannot be seen', async () => {
     expect(await forgedBy(statementOf(first), stranger)).toEqual({
       unknown: 'accepted',
       key: 'certificate_invalid',

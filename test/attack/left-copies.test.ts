@@ -75,7 +75,7 @@ describe(
       }
     })
 
-    test('is named also where the text was deleted there and restored', async () => {
+    test('is named even if the text was deleted there and restored', async () => {
       const { a, b, leak } = await leaked()
       await b.store.as(author).delete(path)
       await b.store.as(author).restore({ memory: path, to: { versionId: leak } })
@@ -136,7 +136,7 @@ describe('T41: a copy that is there already', () => {
     expect(await left({ store })).toEqual([])
   })
 
-  test('goes in the same step', async () => {
+  test('is erased in the same step', async () => {
     const { store, versions } = await leakAndFix()
     const select = { versionIds: versions.slice(0, 1), withCopies: true }
     const { plan } = await redact({ store }, select, 'keep')
@@ -144,7 +144,7 @@ describe('T41: a copy that is there already', () => {
     expect(await holdersOf(store, 'sk-secret')).toEqual([])
   })
 
-  test('goes with a pattern only if it matches', async () => {
+  test('is erased with a pattern only if it matches', async () => {
     const { store, versions } = await leakAndFix()
     const select = { versionIds: versions.slice(0, 1), matching: /sk-secret/, withCopies: true }
     const { plan } = await redact({ store }, select)

@@ -180,7 +180,7 @@ describe('T13: a device that knows the history before the redaction', () => {
     expect(await visit(site)).toBe('accepted')
   })
 
-  test('accepts it in an open store, and goes on without what was redacted', async () => {
+  test('accepts it in an open store, and continues without the redacted text', async () => {
     const site = await newSite(before)
     const store = await openStore(site)
     expect((await store.history.version(victim)).content).toBe('alpha\n')

@@ -61,7 +61,7 @@ function rowOfA1(entry: Entry | undefined): number {
   return entry?.record.rows.findIndex((row) => row.versionId === versionId) ?? -1
 }
 
-describe('T13: a detail that is not what was left', () => {
+describe('T13: a detail that differs from the original', () => {
   const lie = (row: DetailRow): DetailRow => ({ ...row, path: '/lie.md' })
   const noted = (row: DetailRow): DetailRow => ({ ...row, note: 'lie' })
 
@@ -91,7 +91,7 @@ describe('T13: a detail that is not what was left', () => {
     expect(await verdicts(forge)).toEqual(refused(code))
   })
 
-  test('detail_malformed: the rows that stay, in another order', async () => {
+  test('detail_malformed: the remaining rows, in another order', async () => {
     const forge = standard.fork()
     forge.change([
       { memoryId: memory.other, operation: 'created', path: '/c.md', versionId: version.b2 },
@@ -119,7 +119,7 @@ describe('T13: a detail that is not what was left', () => {
     expect(await verdicts(forge)).toEqual(refused('redaction_undone'))
   })
 
-  test('a row that stays, in the place of the redacted one', async () => {
+  test('a remaining row, in the place of the redacted one', async () => {
     const forge = rewritten((entries) => {
       const index = rowOfA1(entries[first])
       return withDetails(first, (rows) => rows.map((row) => ({ ...row, row: index })))(entries)
@@ -323,7 +323,7 @@ describe('T13: after a redaction', () => {
     expect(await verdicts(forge)).toEqual(refused('redact_target'))
   })
 
-  test('accepted: a memory whose every version is gone comes back', async () => {
+  test('accepted: a memory whose every version is erased comes back', async () => {
     const forge = standard.fork()
     forge.change([
       { memoryId: memory.b, operation: 'deleted', path: '/dir/b.md', versionId: version.b2 },

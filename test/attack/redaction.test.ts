@@ -24,7 +24,7 @@ beforeAll(async () => {
 const gone: ReadonlySet<string> = new Set([version.a1])
 const targets = [[memory.a, version.a1]] as const
 
-test('T13: a redaction with its rewritten history is accepted, and goes on', async () => {
+test('T13: a redaction with its rewritten history is accepted, and can be continued', async () => {
   const forge = standard.fork()
   const before = forge.entries.map((entry) => entry.hash)
   forge.redact(targets)
@@ -56,7 +56,7 @@ test('T13: a redaction that is repeated is accepted', async () => {
   expect(await verdicts(forge)).toEqual(accepted)
 })
 
-describe('T13: what is missing without a redaction is refused', () => {
+describe('T13: objects that are missing without a redaction are refused', () => {
   test.each<[code: string, name: string, forging: (forge: Forge) => void]>([
     ['detail_missing', 'detail and memory', (forge) => forge.rewrite(gone)],
     ['detail_missing', 'the detail alone', (forge) => forge.rewrite(gone, { blob: version.a1 })],
@@ -82,7 +82,7 @@ describe('T13: what is missing without a redaction is refused', () => {
   })
 })
 
-describe('T13: what was redacted and is back is refused', () => {
+describe('T13: redacted objects that are back are refused', () => {
   test.each<[name: string, kept: { detail?: string; blob?: string }]>([
     ['detail and memory', { detail: version.a1, blob: version.a1 }],
     ['the detail', { detail: version.a1 }],

@@ -90,7 +90,7 @@ describe('what a sync refuses', () => {
     await expectInStep(remote, [a, b])
   })
 
-  test('is not kept beyond 64 MiB, which the error says', { tags: 'slow' }, async () => {
+  test('is not kept beyond 64 MiB, and the error reports it', { tags: 'slow' }, async () => {
     const { b, remote } = await pairOfClones()
     moveBranch(remote, junkOn(remote))
     const size = vi.spyOn(DiskIncoming.prototype, 'bytes', 'get')
@@ -105,7 +105,7 @@ describe('what a sync refuses', () => {
     expect(packsOf(b)).toMatchObject({ waiting: 0, refused: 1 })
   })
 
-  test('goes with a redaction, and with the remote', { tags: 'slow' }, async () => {
+  test('is erased by a redaction, and removed with the remote', { tags: 'slow' }, async () => {
     const { b, remote } = await pairOfClones()
     const leaked = await leak(b)
     moveBranch(remote, junkOn(remote))
@@ -121,7 +121,7 @@ describe('what a sync refuses', () => {
   })
 })
 
-describe('a refused head that is kept with what is redacted elsewhere', () => {
+describe('a refused head that is kept with text that is redacted elsewhere', () => {
   /** B holds as evidence alone what A writes, shares and redacts: B has never had it. */
   async function kept(): Promise<Pair & { readonly leaked: string; readonly evil: string }> {
     const pair = await pairOfClones()
@@ -138,7 +138,7 @@ describe('a refused head that is kept with what is redacted elsewhere', () => {
     return { ...pair, leaked, evil }
   }
 
-  test('goes when the redaction is taken over', { tags: 'slow' }, async () => {
+  test('is erased when the redaction is applied', { tags: 'slow' }, async () => {
     const { b } = await kept()
     await b.store.as(author).sync({ remote: 'origin' })
     expect(packsOf(b)).toMatchObject({ refused: 0 })
@@ -148,7 +148,7 @@ describe('a refused head that is kept with what is redacted elsewhere', () => {
     expect(packsOf(b)).toMatchObject({ refused: 0 })
   })
 
-  test('goes though the remote takes no push', { tags: 'slow' }, async () => {
+  test('is erased even if the remote accepts no push', { tags: 'slow' }, async () => {
     const { b, remote } = await kept()
     git(['config', 'receive.maxInputSize', '10'], remote)
     await create(b, '/local.md')
@@ -156,7 +156,7 @@ describe('a refused head that is kept with what is redacted elsewhere', () => {
     expect(packsOf(b)).toMatchObject({ refused: 0 })
   })
 
-  test('is found, and goes with the next refusal, if it came back', { tags: 'slow' }, async () => {
+  test('is found if it returns, and erased with the next refusal', { tags: 'slow' }, async () => {
     const { b, leaked } = await kept()
     const evidence = join(b.place.directory, 'gitlocket/refused/evil')
     const copy = join(temporaryDirectory(), 'copy')
@@ -191,21 +191,25 @@ describe('a refused head that is kept with what is redacted elsewhere', () => {
 })
 
 describe('the evidence of a remote', () => {
-  test('goes once its head is taken over, even if it takes no push', { tags: 'slow' }, async () => {
-    const { a, b, remote } = await pairOfClones()
-    const good = branchOf(remote)
-    moveBranch(remote, junkOn(remote))
-    await failureOf(sync(b))
-    moveBranch(remote, good)
-    await create(a, '/theirs.md')
-    await sync(a)
-    git(['config', 'receive.maxInputSize', '10'], remote)
-    await create(b, '/ours.md')
-    expect(await failureOf(sync(b))).toBeDefined()
-    expect(packsOf(b)).toMatchObject({ refused: 0 })
-  })
+  test(
+    'is removed once its head is applied, even if it accepts no push',
+    { tags: 'slow' },
+    async () => {
+      const { a, b, remote } = await pairOfClones()
+      const good = branchOf(remote)
+      moveBranch(remote, junkOn(remote))
+      await failureOf(sync(b))
+      moveBranch(remote, good)
+      await create(a, '/theirs.md')
+      await sync(a)
+      git(['config', 'receive.maxInputSize', '10'], remote)
+      await create(b, '/ours.md')
+      expect(await failureOf(sync(b))).toBeDefined()
+      expect(packsOf(b)).toMatchObject({ refused: 0 })
+    },
+  )
 
-  test('goes even if a crash has left it without a HEAD', { tags: 'slow' }, async () => {
+  test('is removed even if a crash left it without a HEAD', { tags: 'slow' }, async () => {
     const { b, remote } = await pairOfClones()
     const good = branchOf(remote)
     moveBranch(remote, junkOn(remote))
@@ -302,7 +306,7 @@ describe('a pack that waits for its verdict', () => {
     await Promise.all([living.close(), other.close()])
   })
 
-  test('goes with the next that is received, if its process is dead', async () => {
+  test('is removed with the next pack that is received, if its process is dead', async () => {
     const directory = await newStore()
     const disk = new FaultyDisk()
     const [living, dying] = [await open(directory), await open(directory, disk)]
@@ -317,7 +321,7 @@ describe('a pack that waits for its verdict', () => {
     await living.close()
   })
 
-  test('is gone for good once a redaction of what is not stored is committed', async () => {
+  test('is removed durably once a redaction of missing objects is committed', async () => {
     const directory = await newStore()
     const disk = new FaultyDisk()
     const store = await open(directory, disk)

@@ -63,7 +63,7 @@ test('T64: a query of more words than anybody types is refused', async () => {
   await store.close()
 })
 
-test('T15: what is no regular expression is refused', async () => {
+test('T15: refuses an invalid regular expression', async () => {
   const { store } = await newStore()
   await store.as(author).write('/a.md', 'a\n')
   const before = ports()

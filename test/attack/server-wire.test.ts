@@ -1,5 +1,5 @@
-// T55: bytes that can be read in two ways, through a proxy or not, take no request out of another,
-// have none answered twice, and set no header of an answer.
+// T55: bytes that can be read in two ways, through a proxy or not, smuggle no request inside
+// another, get no request answered twice, and set no header of an answer.
 // @module-tag slow
 
 import { beforeAll, describe, expect, test } from 'vitest'

@@ -49,7 +49,7 @@ function recordsOf({ leftOut }: Pick<Audit, 'leftOut'>): ReadonlySet<string> {
 }
 
 describe('T44: what an owner leaves out who had not fetched it', () => {
-  test('stays in the trail of an auditor until that is accepted', { tags: 'slow' }, async () => {
+  test('remains in the trail of an auditor until that is accepted', { tags: 'slow' }, async () => {
     const { b, remote, places, before, late, owner } = await shrunk()
     expect(late).toHaveLength(LATE)
     const head = git(['rev-parse', 'main'], places.directory).trim()
@@ -75,7 +75,7 @@ describe('T44: what an owner leaves out who had not fetched it', () => {
     expect((await auditStore(places)).leftOut).toEqual(after.leftOut)
   })
 
-  test('stays listed after a redaction has erased the commits', { tags: 'slow' }, async () => {
+  test('remains listed after a redaction has erased the commits', { tags: 'slow' }, async () => {
     const { owner, places } = await shrunk()
     await syncTrail({ ...places, acceptRolledBack: true })
     const { leftOut } = await auditStore(places)

@@ -168,7 +168,7 @@ function result(fields: Readonly<Record<string, unknown>>): unknown {
   return { type: 'tool_result', tool_use_id: expect.any(String), ...fields }
 }
 
-/** The package and its SDK, and the programs beside them. */
+/** The package and its SDK, and the programs next to them. */
 function install(sdk: string, project: string): void {
   installPackage(sdk, project)
   writeFileSync(join(project, 'agent.mjs'), programOf('docs/AGENT.md', 'agent.mjs'))

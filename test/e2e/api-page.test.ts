@@ -1,4 +1,5 @@
-// docs/API.md: its blocks are one program that prints what the page says; it names every export.
+// docs/API.md: its blocks are one program that prints the output shown on the page; it names every
+// export.
 
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -11,7 +12,7 @@ import { exportsOf } from '../tidy/agreement.ts'
 import { sourceFile } from '../tidy/source.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-/** Those with code of users; the others have also what is inside. */
+/** Documents with code of users; the others also name internals. */
 const documents = [
   'README.md',
   ...readdirSync(`${root}/docs/recipes`, { recursive: true, encoding: 'utf8' })
@@ -22,7 +23,7 @@ const documents = [
 const page = readFileSync(`${root}/docs/API.md`, 'utf8')
 const program = [...page.matchAll(/^```js\n(.*?)^```$/gms)].map(([, block = '']) => block).join('')
 
-test('its blocks print what the page says', { tags: 'slow' }, () => {
+test('its blocks print the output shown on the page', { tags: 'slow' }, () => {
   const directory = temporaryDirectory()
   mkdirSync(`${directory}/node_modules`)
   symlinkSync(root, `${directory}/node_modules/gitlocket`)
@@ -79,7 +80,7 @@ describe('it names', () => {
 
   test.each(Object.entries(members))('each member of %s', (_, file) => {
     const source = readFileSync(`${root}/src/store/${file}.ts`, 'utf8')
-    // What is internal is not in the declarations either.
+    // Internal members are not in the declarations either.
     const text = source.replaceAll(/\/\*\* @internal [^\n]*\n {2}(?:async )?\w+/g, '')
     const found = [...text.matchAll(/^ {2}(?:async |get )?([a-z]\w+)[(<]/gm)].map(
       ([, name]) => name,

@@ -1,6 +1,6 @@
-// The bundle of the command line, dist/command: what a command loads of it, compiled code beside
-// it, its threads, its source maps, the licences of what is in it, and that it needs nothing
-// besides.
+// The bundle of the command line, dist/command: the files that a command loads, the compiled code
+// next to it, its threads, its source maps, the licences of its parts, and that it needs nothing
+// else.
 
 import {
   cpSync,
@@ -25,7 +25,7 @@ const bundle = join(root, 'dist', 'command')
 const files = readdirSync(bundle)
 const modules = files.filter((name) => name.endsWith('.cjs'))
 
-/** What is in these files, by the paths in their source maps. */
+/** The sources in these files, according to their source maps. */
 function sourcesOf(names: readonly string[]): readonly string[] {
   return names.flatMap((name): readonly string[] => {
     return JSON.parse(readFileSync(join(bundle, `${name}.map`), 'utf8')).sources
@@ -87,7 +87,7 @@ describe('a command reads only what it needs', async () => {
 })
 
 describe('compiled code', () => {
-  /** A copy of the program without any: others run from dist/command meanwhile. */
+  /** A copy of the program without compiled code: other tests use dist/command at the same time. */
   function copyOfProgram() {
     const place = join(temporaryDirectory(), 'gitlocket')
     for (const part of ['package.json', 'src/bin', 'dist/command']) {
@@ -109,7 +109,7 @@ describe('compiled code', () => {
   const isDirectory = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory()
 
   test(
-    'is left beside the program, writable by its owner only, and taken from there',
+    'is stored next to the program, writable by its owner only, and loaded from there',
     { tags: 'slow' },
     async () => {
       const { cache, version } = copyOfProgram()
@@ -193,16 +193,12 @@ describe('the bundle', () => {
     for (const one of kept) expect(one).toMatch(/\n.*(?:permi|licen[cs]e)/i)
   })
 
-  test(
-    'names places in src/ in a stack, if Node.js is to read its maps',
-    { tags: 'slow' },
-    async () => {
-      const home = await newHomeWithStore()
-      const env = { NODE_DEBUG: 'gitlocket', NODE_OPTIONS: '--enable-source-maps' }
-      const { stderr } = await home.run(['cat', 'nothing.md'], { env })
-      expect(stderr).toMatch(/at \S*getMemory \(.*\/src\/cli\/commands\/read\.ts:\d+:\d+\)/)
-    },
-  )
+  test('names places in src/ in a stack, if Node.js reads its maps', { tags: 'slow' }, async () => {
+    const home = await newHomeWithStore()
+    const env = { NODE_DEBUG: 'gitlocket', NODE_OPTIONS: '--enable-source-maps' }
+    const { stderr } = await home.run(['cat', 'nothing.md'], { env })
+    expect(stderr).toMatch(/at \S*getMemory \(.*\/src\/cli\/commands\/read\.ts:\d+:\d+\)/)
+  })
 })
 
 test(

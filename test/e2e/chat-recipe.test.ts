@@ -1,5 +1,5 @@
 // The recipe docs/recipes/chat in a reader's project, with both generations of the SDK: it streams,
-// runs the model's commands, and goes on after a question that fails.
+// runs the model's commands, and continues after a question that fails.
 
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'

@@ -29,7 +29,7 @@ const input = {
 const stdio = { type: 'stdio' }
 const http = { type: 'http' }
 
-/** What is added to which file, below the home, by which words. */
+/** The words of the command, the file below the home, and what it adds. */
 const forms: readonly (readonly [words: string, file: string, added: object])[] = [
   ['claude-code', '.claude.json', { mcpServers: { gitlocket: { ...stdio, ...local } } }],
   [
@@ -72,7 +72,7 @@ const forms: readonly (readonly [words: string, file: string, added: object])[] 
 
 const linux = process.platform === 'linux'
 
-test.runIf(linux).each(forms)('setup %s says what to add to ~/%s', async (words, file, added) => {
+test.runIf(linux).each(forms)('setup %s shows what to add to ~/%s', async (words, file, added) => {
   const home = newHome()
   const text = await home.ok('setup', ...words.split(' '))
   const [, example = ''] = text.split(`this to ${join(home.directory, file)}:\n\n`)
@@ -119,7 +119,7 @@ const kept: readonly (readonly [what: string, text: string])[] = [
   ['a byte-order mark and CRLF', `\u{feff}${commented.replaceAll('\n', '\r\n')}\r\n`],
 ]
 
-/** Adds a server at an address, which asks nobody. */
+/** Adds a server at an address, which asks no question. */
 function write(home: Home, ...words: readonly string[]): ReturnType<Home['call']> {
   return home.call(['setup', 'cursor', '--url', url, '--write', ...words])
 }
@@ -145,7 +145,7 @@ describe('a file with', () => {
     expect(readdirSync(dirname(file))).toEqual(['mcp.json'])
   })
 
-  test('a link to it is followed, and stays a link', async () => {
+  test('a link to it is followed, and remains a link', async () => {
     const home = newHome()
     const target = home.file('dotfiles/cursor.json', '{}')
     mkdirSync(join(home.directory, '.cursor'))
@@ -337,7 +337,7 @@ describe('--hooks', () => {
     expect(existsSync(join(home.directory, '.claude.json'))).toBe(false)
   })
 
-  test('does not add a second hook of ours beside an older one', async () => {
+  test('does not add a second hook of ours next to an older one', async () => {
     const home = await newHomeWithStore()
     const old = { hooks: [{ type: 'command', command: '/old/gitlocket hook session-start' }] }
     home.file(settings, JSON.stringify({ hooks: { SessionStart: [old] } }))

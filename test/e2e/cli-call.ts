@@ -1,7 +1,7 @@
 // Runs the built command line inside this process, where its modules are loaded once: for steps
-// before and after what a test is about. Meanwhile environment, working directory and output of
-// this process are those of the command. Tests of exit, signals, terminal and standard input need
-// a separate process: see cli-process.ts.
+// before and after the tested one. While it runs, environment, working directory and output of this
+// process are those of the command. Tests of exit, signals, terminal and standard input need a
+// separate process: see cli-process.ts.
 
 import process from 'node:process'
 import type { Interrupts } from '../../src/cli/call/command.ts'

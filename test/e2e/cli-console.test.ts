@@ -57,7 +57,7 @@ describe('gitlocket console', () => {
     })
   })
 
-  test('has the port that it is given, or says why not', { tags: 'slow' }, async () => {
+  test('has the port that it is given, or reports why not', { tags: 'slow' }, async () => {
     const home = await newStoreHome()
     const first = await started(home)
     const { port } = new URL(first.line)

@@ -1,5 +1,5 @@
-// `doctor` while another process holds a lock of the store: names the process, says whether it runs
-// and what to do, without waiting for the lock.
+// `doctor` while another process holds a lock of the store: names the process, reports whether it
+// runs and what to do, without waiting for the lock.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -39,7 +39,7 @@ function edit(home: Home, script: string, ...args: string[]): Promise<Ended> {
   return home.run(['edit', 'notes.md', ...args], { env: { EDITOR: `sh ${editor}` } })
 }
 
-/** What a page of `gitlocket console` is told when it searches for what was erased. */
+/** The answer to a page of `gitlocket console` that searches for erased texts. */
 async function proofOfConsole(home: Home): Promise<unknown> {
   const child = home.start(['console', '--no-open', '--json'])
   const end = ended(child)

@@ -1,5 +1,5 @@
-// The guard on the command line: on in a new store, and what only an owner lets through, by
-// `guard allow`.
+// The guard on the command line: on in a new store; only an owner lets a text through, by `guard
+// allow`.
 
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'

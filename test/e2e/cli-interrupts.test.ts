@@ -1,4 +1,4 @@
-// Ctrl-C at any moment of long work: it leaves the old state or the new one, and the message says
+// Ctrl-C at any moment of long work: it leaves the old state or the new one, and the message tells
 // which.
 
 import { cpSync } from 'node:fs'

@@ -68,9 +68,9 @@ export interface PairOfMachines {
 }
 
 /**
- * Gives two machines that are in step: copies of a pair that is made once per file of tests. Call
- * it outside of tests. One pair at a time: to the machines the address of their remote is a link,
- * which leads to the newest.
+ * Makes pairs of machines that are in step, as copies of a pair that is made once per file of
+ * tests. Call it outside of tests, and use one pair at a time: the machines know their remote by a
+ * link, which points to that of the newest pair.
  */
 export function pairsOfMachines(): () => Promise<PairOfMachines> {
   const directory = sharedDirectory()

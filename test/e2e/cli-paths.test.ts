@@ -1,5 +1,5 @@
-// Paths of the past on the built command line: what was at a path, where it went, and how it comes
-// back.
+// Paths of the past on the built command line: the memory that was at a path, where it moved, and
+// how it comes back.
 
 import { describe, expect, test } from 'vitest'
 import { newHomeWithStore } from './cli-process.ts'

@@ -1,5 +1,6 @@
 // Pipes in place of the files that a user names, such as bash's process substitutions: read to
-// their end, within bounds. What lies in a store, or where nobody has named it, is no pipe (T39).
+// their end, within bounds. A pipe in a store, or in a place that the user has not named, is
+// refused (T39).
 
 import { execFileSync, spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// redact on the built command line: every way to say what goes, what must be agreed to, what stays,
-// and the proof. Every store here ends verified, by us and by stock git.
+// redact on the built command line: every way to select versions, the questions to confirm, the
+// remaining versions, and the proof. Every store here ends verified, by us and by stock git.
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'

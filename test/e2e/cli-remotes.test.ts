@@ -17,7 +17,7 @@ const openssl = requires('openssl')
 interface Machines {
   readonly owner: Home
   readonly other: Home
-  /** Of the other machine. */
+  /** The device id of the other machine. */
   readonly id: string
   readonly card: string
   readonly remote: string

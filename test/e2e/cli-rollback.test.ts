@@ -1,4 +1,4 @@
-// restore, rollback and undo on the built command line: the plan, the change, what is left
+// restore, rollback and undo on the built command line: the plan, the change, the memories left
 // unchanged, and that each can be undone.
 
 import { describe, expect, test } from 'vitest'

@@ -62,7 +62,7 @@ describe('a store whose directory has vanished', () => {
     expect(JSON.parse(stderr)).toMatchObject({
       error: { code: 'not_a_store', memory_store_id: storeId, remotes: [url] },
     })
-    // As the hint says, and without a secret: this machine is a device of it.
+    // The joining machine does what the hint tells, without a secret: it is a device already.
     await home.ok('join', `${url}#${storeId}`)
     expect(await home.ok('cat', 'notes.md')).toBe('one\ntwo\nthree\n')
   })
@@ -153,7 +153,7 @@ describe('doctor', () => {
     ])
   })
 
-  test('of a directory that is no store does not repair it', async () => {
+  test('does not repair a directory that is not a store', async () => {
     const home = newHome()
     mkdirSync(home.store, { recursive: true })
     home.file('.local/share/gitlocket/store/letter.txt', 'Dear reader')

@@ -1,5 +1,5 @@
-// The messages for a remote that is refused or missing: which remote, what was not sent, and what
-// to do. A refused remote must not read as local damage.
+// The messages for a remote that is refused or missing: which remote, which commits were not sent,
+// and what to do. A refused remote must not read as local damage.
 
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'

@@ -16,8 +16,8 @@ export interface Session {
 
 export interface TerminalOptions {
   /**
-   * What is typed when a text shows, in order. `\u0003` is Ctrl-C. Another command may run between
-   * the text and the answer.
+   * The answers to type when a text shows, in order. `\u0003` is Ctrl-C. Another command may run
+   * between the text and the answer.
    */
   readonly typed?: readonly (readonly [
     shown: string,

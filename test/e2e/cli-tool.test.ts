@@ -1,5 +1,5 @@
-// `gitlocket tool` as a process: one input, a stream of them, what is no input, signals, and
-// readers that go away. The texts of the commands are those of the corpus
+// `gitlocket tool` as a process: one input, a stream of them, malformed input, signals, and readers
+// that close early. The texts of the commands are those of the corpus
 // (test/conformance/memory-tool-bridge.test.ts).
 
 import { describe, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// The vocabulary of --json: every command is run, and its answer is a page, whose items say their
-// `type`, or an object that says its own.
+// The vocabulary of --json: every command is run, and its answer is a page, whose items have a
+// `type`, or an object that has one.
 
 import { expect, test } from 'vitest'
 import { loadCommands } from '../../src/cli/table.ts'

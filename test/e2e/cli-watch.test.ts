@@ -19,7 +19,7 @@ const seldom = ['sync', '--watch', '--interval', '86400']
 interface Watch {
   readonly child: ChildProcess
   readonly end: Promise<Ended>
-  /** Resolves once it has printed this on one of its streams, so many times. */
+  /** Resolves once it has printed `text` on one of its streams, `times` times. */
   said(text: string, times?: number): Promise<void>
 }
 

@@ -1,5 +1,5 @@
 // The recipe docs/recipes/compaction in a reader's project, with both generations of the SDK: the
-// model is reminded before the summary, what it wrote is kept, and the summary goes back whole.
+// model is reminded before the summary, its notes are kept, and the summary is sent back whole.
 
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// An old Node.js is told in one sentence what is needed, by the command and by `npm start`.
+// On an old Node.js, the command and `npm start` name the version that they need in one sentence.
 
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const command = `node ${join(root, manifest.bin.gitlocket)} --version`
 
-/** Runs a shell command where `node` says that it is of this version. */
+/** Runs a shell command with a `node` that reports this version. */
 function runWith(version: string, words: string) {
   const directory = temporaryDirectory()
   const disguise = join(directory, 'disguise.cjs')
@@ -40,7 +40,7 @@ describe('with an old Node.js', () => {
     expect([status, stdout, stderr]).toEqual([0, `gitlocket ${manifest.version}\n`, ''])
   })
 
-  // To lower it to ES5 changes nothing. It would take the last comma of a call off: ES5 has none.
+  // Lowering it to ES5 changes nothing, except for a trailing comma in a call, which ES5 lacks.
   test.each(['gitlocket', 'check-node'])('src/bin/%s.cjs is read by every Node.js', (name) => {
     const source = readFileSync(join(root, `src/bin/${name}.cjs`), 'utf8')
     const as = (target: string): string => transformSync(source, { target }).code

@@ -35,7 +35,7 @@ export function commandOf(project: string): string {
   return join(project, 'node_modules', 'gitlocket', 'src', 'bin', 'gitlocket.cjs')
 }
 
-/** What the compiler says about a program in JavaScript; empty if nothing. */
+/** The errors of the compiler for a program in JavaScript; empty if it has no errors. */
 export function typeErrorsOf(project: string, program: string): string {
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   const options = ['--allowJs', '--checkJs', '--noEmit', '--strict', '--skipLibCheck']

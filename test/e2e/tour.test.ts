@@ -100,7 +100,7 @@ describe('the poisoned session of the tour', { tags: 'slow' }, () => {
     expect(done).toContain('Changed 3 memories')
   })
 
-  test('leaves nothing in the memories, while the later lines of others stay', async () => {
+  test('leaves nothing in the memories, and keeps the later lines of others', async () => {
     const store = await open(finished().stdout)
     const rules = (await store.read('/conventions.md'))?.content ?? ''
     const notes = (await store.read('/billing/handover.md'))?.content ?? ''
@@ -129,7 +129,7 @@ describe('the poisoned session of the tour', { tags: 'slow' }, () => {
     expect(existsSync(join(placeOf(finished().stdout).root, 'leaked-key.txt'))).toBe(false)
   })
 
-  test('stays in the audit trail: who, when, which operation', async () => {
+  test('remains in the audit trail: who, when, which operation', async () => {
     const store = await open(finished().stdout)
     const { data } = await store.history.versions({ session: 'friday', operation: 'created' })
     await store.close()

@@ -80,7 +80,7 @@ describe('stock git', () => {
     },
   )
 
-  test('clones and collects what was compacted', { tags: 'slow' }, async () => {
+  test('clones and collects a compacted store', { tags: 'slow' }, async () => {
     const place = await repository(3)
     const before = contents(place)
     await compact(place)
@@ -93,7 +93,7 @@ describe('stock git', () => {
   })
 })
 
-describe('what stock git packed goes into one pack', () => {
+describe('packs of stock git become one pack', () => {
   const ways: readonly (readonly [string, readonly (readonly string[])[]])[] = [
     ['repack -adf with long chains', [['repack', '-adfq', '--depth=250', '--window=50']]],
     ['gc --aggressive', [['gc', '--aggressive', '--quiet']]],
@@ -126,7 +126,7 @@ describe('what stock git packed goes into one pack', () => {
     expect(contents(place).equals(before)).toBe(true)
   })
 
-  test('tags, links, submodules, merges and what nothing leads to', { tags: 'slow' }, async () => {
+  test('tags, links, submodules, merges and unreachable objects', { tags: 'slow' }, async () => {
     const place = await repository(1)
     const { directory } = place
     git(['tag', '-a', '-m', 'a tag', 'v1', 'main'], directory)
@@ -142,7 +142,7 @@ describe('what stock git packed goes into one pack', () => {
     const before = contents(place)
     await compact(place)
     const tag = git(['rev-parse', 'v1'], directory).trim()
-    // A store has no tags: a loose one stays loose.
+    // A store has no tags: a loose one remains loose.
     expect(
       statSync(join(directory, 'objects', tag.slice(0, 2), tag.slice(2))).size,
     ).toBeGreaterThan(0)

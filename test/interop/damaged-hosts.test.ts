@@ -1,5 +1,5 @@
-// A host that git serves, with an object that is missing or damaged in its files: what a repair of
-// the remote mends, what it says where it cannot, and that doing what it says helps.
+// A host that git serves, with an object that is missing or damaged in its files: the damage that a
+// repair of the remote mends, its advice for all other damage, and that the advice helps.
 
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -84,7 +84,7 @@ async function expectMended({ remote, url, first, access }: Served): Promise<voi
 }
 
 describe.each(hosts)('behind %s a repair', (_, serve, isMissing) => {
-  test.skipIf(isMissing)('sends what is missing', { tags: 'slow' }, async () => {
+  test.skipIf(isMissing)('sends missing objects', { tags: 'slow' }, async () => {
     const served = await serve()
     rmSync(looseFile(served.remote))
     expect(() => git(['fsck', '--no-dangling'], served.remote)).toThrow(/git fsck/)
@@ -92,7 +92,7 @@ describe.each(hosts)('behind %s a repair', (_, serve, isMissing) => {
   })
 
   test.skipIf(isMissing)(
-    'says what to delete where it is damaged, and then mends',
+    'names the files to delete if they are damaged, and then mends',
     { tags: 'slow' },
     async () => {
       for (const how of full ? (['packed', 'loose'] as const) : (['packed'] as const)) {

@@ -1,5 +1,5 @@
-// What a user has told git about connections holds here too: its ssh command, the certificates that
-// it trusts. What a repository says does not.
+// The user's settings of git for connections apply here too: its ssh command, the certificates that
+// it trusts. Those of a repository do not.
 // @module-tag slow
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -80,7 +80,7 @@ describe('the ssh command', () => {
     expect(await failureOf(listRemote(access))).toMatchObject({ code: 'remote_timeout' })
     const state = join('/proc', readFileSync(pid, 'utf8').trim(), 'status')
     // The signal has been sent, and the process ends once the machine gets to it. Its parent, which
-    // would have reaped it, is gone as well: it may still be a zombie.
+    // would have reaped it, has ended as well: it may still be a zombie.
     const ended = () => !existsSync(state) || /State:\tZ/.test(readFileSync(state, 'utf8'))
     await expect.poll(ended, { timeout: 60_000 }).toBe(true)
   })
@@ -102,7 +102,7 @@ describe('certificates', () => {
   })
 
   test.skipIf(openssl.missing)(
-    `of another address, or of a variable beside the setting, are not${openssl.note}`,
+    `of another address, or of a variable next to the setting, are not${openssl.note}`,
     async () => {
       const tls = makeCertificate()
       const { url } = await startGitServer({ repository, tls })
@@ -134,7 +134,7 @@ test.each([
   expect(await listRemote({ url, environment })).toMatchObject({ head })
 })
 
-describe('a configuration of git that cannot be read is named as what it is', () => {
+describe('an unreadable configuration of git is reported with its own code', () => {
   const broken = (): NodeJS.ProcessEnv => configWith('[broken\n')
   const expected = {
     code: 'git_config_invalid',

@@ -1,5 +1,5 @@
-// Hosts that lack something, or say no: what is lacking is done without, a refusal is explained,
-// and nothing is lost by it: the sync that follows once it is allowed does all of it.
+// Hosts that lack a feature, or refuse: a sync does without the feature, a refusal is explained,
+// and nothing is lost by it: the next sync that is allowed completes the work.
 
 import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'

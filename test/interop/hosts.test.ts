@@ -1,6 +1,6 @@
 // Whole stores on real hosts: a path, git's own server over https and ssh, and gitolite, which has
-// accounts, rights and hooks of its own. What is there is plain git: anybody may clone it, check it
-// and verify its signatures.
+// accounts, rights and hooks of its own. The repositories are plain git: anyone may clone them,
+// check them and verify their signatures.
 
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -128,7 +128,7 @@ describe('a store is pushed, joined, merged, redacted, and cloned with stock git
       const a = await expectServes(host)
       const { bob, alice } = host.gitolite
       const denied = { code: 'remote_auth', message: 'The remote denies access' }
-      // Who may read can take over what is there, and not make itself a device.
+      // A user who may only read can fetch all of it, and cannot become a device.
       expect(await failureOf(joinClone(a, host.url, { access: bob }))).toMatchObject(denied)
       const pull = { access: bob, only: 'pull' } as const
       expect(await a.store.as(author).sync(pull)).toMatchObject({ received: { commits: 0 } })

@@ -1,5 +1,5 @@
-// Large pushes, which go in steps (store/sync/push.ts): what arrived before a connection
-// failed stays, is a store that others join, and is not sent again.
+// Large pushes, which are sent in steps (store/sync/push.ts): steps that arrived before a
+// connection failed are kept, form a store that others can join, and are not sent again.
 
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
@@ -108,7 +108,7 @@ test('over http, the next sync sends only what did not arrive', { tags: 'slow' }
   await expectInStep(repository, [first])
 })
 
-test('over a path, what arrived before it was cancelled stays', { tags: 'slow' }, async () => {
+test('over a path, steps sent before a cancellation are kept', { tags: 'slow' }, async () => {
   const remote = bareRemote()
   const first = await firstClone(remote)
   await fill(first, 'a', 9)
@@ -163,7 +163,7 @@ test('no step ends before a redaction that it would need', { tags: 'slow' }, asy
   await expectInStep(remote, [first])
 })
 
-test('a redaction between two steps replaces what has arrived', { tags: 'slow' }, async () => {
+test('a redaction between two steps replaces the earlier step', { tags: 'slow' }, async () => {
   const remote = bareRemote()
   const first = await firstClone(remote)
   const secret = await fill(first, 'a', 1)

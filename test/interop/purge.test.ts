@@ -1,5 +1,6 @@
-// Erasing from a repository that stock git has been at work in: whatever git keeps beside the
-// branch is gone where it holds or names what was erased, and git finds nothing wrong afterwards.
+// Erasing from a repository that stock git has been at work in: whatever git keeps in addition to
+// the branch is removed if it holds or names an erased object, and git finds nothing wrong
+// afterwards.
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -26,7 +27,7 @@ const firstDead = history[4]?.next ?? ''
 interface Habit {
   readonly name: string
   readonly do: (place: Place) => void
-  /** That there was something to erase, and that what is innocent stays. */
+  /** Checks that there was something to erase, and that innocent files are kept. */
   readonly check?: (place: Place) => void
 }
 
@@ -190,7 +191,7 @@ const habits: readonly Habit[] = [
     check: ({ run, directory }) => {
       expect(run('worktree', 'list').split('\n')).toHaveLength(1)
       expect(existsSync(join(directory, 'index'))).toBe(false)
-      // What is checked out is not in the store; nothing leads to it from there.
+      // A checked out worktree is outside the store; the store has no link to it.
       run('worktree', 'prune')
       expect(existsSync(join(dirname(directory), 'detached/.git'))).toBe(true)
     },

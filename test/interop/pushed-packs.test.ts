@@ -122,7 +122,7 @@ describe('a host that indexes every push takes it', () => {
 })
 
 describe('a push that was refused', () => {
-  test('goes through later by an ordinary sync', { tags: 'slow' }, async () => {
+  test('succeeds later by an ordinary sync', { tags: 'slow' }, async () => {
     const host = await hostOf(installedGit, await newWorld())
     git(['config', 'receive.maxInputSize', '1'], host.remote)
     await comeAndGo({ ...host, sync: async () => undefined })
@@ -132,7 +132,7 @@ describe('a push that was refused', () => {
   })
 
   test(
-    'says what helps where the host has lost a tree that it builds on',
+    'explains what helps if the host has lost a tree that it builds on',
     { tags: 'slow' },
     async () => {
       const host = await hostOf(installedGit, await newWorld())
@@ -201,7 +201,7 @@ function pathsIn({ type, path, children }: DirectoryListing): string[] {
   return type === 'file' ? [path] : children.flatMap(pathsIn)
 }
 
-/** Few paths, so that what was removed comes back. Notes in `live` what it leaves. */
+/** Few paths, so that removed ones come back. Updates `live` to the remaining paths. */
 function plan(work: Work, pick: number, live: Set<string>): Change | undefined {
   const path = [...live][pick % Math.max(live.size, 1)] ?? ''
   const free = `/few/${pick % 24}.md`

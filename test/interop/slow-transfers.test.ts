@@ -1,5 +1,5 @@
-// Transfers that take longer than the timeout: what goes and what comes prolongs them, and a remote
-// that stops in the middle still ends them. The clock is ours, and moves with the bytes.
+// Transfers that take longer than the timeout: progress in either direction prolongs them, and a
+// remote that stops in the middle still ends them. The clock is ours, and moves with the bytes.
 
 import { once } from 'node:events'
 import { join } from 'node:path'

@@ -100,7 +100,7 @@ describe('the connection', () => {
   })
 
   test.skipIf(openssl.missing)(
-    `has a certificate that nobody vouches for${openssl.note}`,
+    `has a certificate that no known authority has signed${openssl.note}`,
     async () => {
       const { url } = await startGitServer({ repository, tls: makeCertificate() })
       const error = await failureOf(listRemote({ url, environment }))

@@ -33,7 +33,7 @@ const { repository } = sharedRemotes()
 
 describe('credentials', () => {
   test.skipIf(openssl.missing)(
-    `a token of the environment goes to an https host, and to no other${openssl.note}`,
+    `a token of the environment is sent to an https host, and to no other${openssl.note}`,
     async () => {
       const tls = makeCertificate()
       const known = { username: 'x-access-token', password }

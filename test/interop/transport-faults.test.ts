@@ -1,5 +1,5 @@
-// A host that is broken, slow, wrong, or hostile: each ends soon, in a code that says what it was,
-// and leaves no file.
+// A host that is broken, slow, wrong, or hostile: each ends soon, with a code for its cause, and
+// leaves no file.
 // @module-tag slow
 
 import { readdirSync } from 'node:fs'
@@ -200,7 +200,7 @@ describe('asked for objects, a host that', () => {
     await store.close()
   })
 
-  test('says things to people is heard, without what a terminal would obey', async () => {
+  test('sends messages for people is heard, without terminal codes', async () => {
     const heard: string[] = []
     const bells = band(2, 'Count\u0007ing\u202E objects: 50%\rdone\u001B]0;title\u0007\n')
     const parts = [packet('NAK\n'), bells, band(3, 'enough')]

@@ -46,7 +46,7 @@ const runnable = peers.filter(([, , missing]) => !missing)
 const missing = peers.filter(([, , isMissing]) => isMissing)
 
 async function emptyRemote(peer: Peer): Promise<{ repository: string; access: RemoteAccess }> {
-  // With what a shell would take apart.
+  // The path has characters that a shell would interpret.
   const repository = join(temporaryDirectory(), "it's a $(remote).git")
   mkdirSync(repository)
   bareRepository(repository)
@@ -85,7 +85,7 @@ function expectSound(repository: string, head: string | undefined): void {
   expect(git(['rev-parse', 'refs/heads/main'], clone).trim()).toBe(head)
 }
 
-/** What is tried with each peer. */
+/** The exchanges to try with each peer. */
 const exchanges: readonly (readonly [string, (peer: Peer) => Promise<void>])[] = [
   [
     'an empty remote has no head',

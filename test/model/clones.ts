@@ -80,7 +80,7 @@ export class Clones {
     return this.#moved(world, device, remote, next)
   }
 
-  /** Any member: the remote's line, and what this device wrote beside it once more. */
+  /** Any member: adopts the remote's line, and repeats what this device wrote apart from it. */
   takeTheirs(world: World, device: string, remote: number): Step {
     const ledger = this.#ledger
     const { head } = cloneOf(world, device)
@@ -106,8 +106,8 @@ export class Clones {
   }
 
   /**
-   * One change of the keyring, and its push to a remote. Undefined where a clone would not begin.
-   * `isAnswered` says whether the answer of the push arrives; the remote has the record then.
+   * One change of the keyring, and its push to a remote. Undefined if a clone would not begin.
+   * `isAnswered` tells whether the answer of the push arrives; the remote has the record then.
    */
   change(
     world: World,
@@ -212,14 +212,17 @@ export class Clones {
     return this.#ledger.add({ kind: 'change', author: device, parents: [head], text })
   }
 
-  /** The clone and the remote go on from a head; what the clone had beside it is listed. */
+  /**
+   * The clone and the remote continue from a head; records of the clone that are not below it are
+   * listed.
+   */
   #moved(world: World, device: string, remote: number, head: number): Step {
     const ledger = this.#ledger
     const clone = cloneOf(world, device)
     const isSettled = clone.pending === undefined || ledger.has(head, clone.pending)
     const pending = isSettled ? undefined : clone.pending
     const isIn = isInForce(ledger.at(head).directory, device)
-    // Who is not in force pushes nothing.
+    // A device that is not in force pushes nothing.
     const shown = isIn ? head : (world.remotes[remote] ?? 0)
     const next = { head, noted: clone.noted.with(remote, shown), pending }
     return {

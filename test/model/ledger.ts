@@ -1,6 +1,6 @@
-// A store's records without their bytes: who wrote what on which parents, and which of them are
-// valid (FORMAT §7). Each record is made once, whoever makes it, so that a history is a set of
-// numbers. Rules read records and directories alone, as an auditor does.
+// A store's records without their bytes: their authors, kinds and parents, and which of them are
+// valid (FORMAT §7). Each record is made once, whichever clone makes it, so that a history is a set
+// of numbers. Rules read records and directories alone, as an auditor does.
 
 export type Kind = 'genesis' | 'change' | 'redact' | 'keyring' | 'settings' | 'grants'
 
@@ -11,7 +11,7 @@ export type Role = 'owner' | 'writer' | 'reader' | 'removed'
 
 export interface Directory {
   readonly roles: Readonly<Record<Author, Role>>
-  /** Grows with each new passphrase: an older one admits nobody. */
+  /** Grows with each new passphrase: an older one admits no one. */
   readonly passphrase: number
 }
 
@@ -27,14 +27,14 @@ export type Rule =
   | 'push check'
   /** A record is out by the pair of itself and a head, not by that in which it was found late. */
   | 'out by its own pair'
-  /** A keyring whose push had no answer stays in force here. */
+  /** A keyring whose push had no answer remains in force here. */
   | 'pending stays'
 
 export interface Entry {
   readonly kind: Kind
   readonly author: Author
   readonly parents: readonly number[]
-  /** Of a keyring: what it does to the directory. */
+  /** For a keyring: its change of the directory. */
   readonly edit?: Edit | undefined
   /** Tells changes apart that have the same author and parents. */
   readonly text?: string | undefined
@@ -191,7 +191,7 @@ export class Ledger {
     return lost.some(({ author }) => !isOwner(directory, author)) ? 'needs_owner' : 'free'
   }
 
-  /** What only an owner may write, of those who are owners where the side ends. */
+  /** Records that only an owner may write, by authors who are owners where the side ends. */
   ownersRecords(head: number, other: number): readonly Made[] {
     const { directory } = this.at(head)
     return this.side(head, other).filter(({ kind, author }) => {
@@ -240,7 +240,7 @@ export class Ledger {
     return isOwner(directory, author) && (edit === undefined || makesSense(directory, edit))
   }
 
-  /** Only the passphrase of genesis is known to whoever means harm. */
+  /** An attacker knows only the passphrase of genesis. */
   #mayEnrol({ kind, edit }: Made, { passphrase, roles }: Directory): boolean {
     if (kind !== 'keyring' || passphrase > 0 || edit?.type !== 'role') return false
     return edit.role === 'writer' && roles[edit.device] === undefined

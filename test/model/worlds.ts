@@ -1,5 +1,5 @@
-// Every order in which honest clones, a host that replays and one who means harm can act, up to
-// bounds, and what must hold in each state that they reach (FORMAT §0).
+// Every order in which honest clones, a host that replays and an attacker can act, up to bounds,
+// and the laws of each state that they reach (FORMAT §0).
 
 import { Clones, cloneOf, type Step, type World } from './clones.ts'
 import { type Edit, isInForce, isOwner, Ledger, type Made, type Rule } from './ledger.ts'
@@ -10,7 +10,7 @@ export interface Bounds {
   readonly hostile: Hostile
   /** 1, or 2: the owners then change the keyring at different ones. */
   readonly remotes: number
-  /** How often the host shows what it has seen before. */
+  /** How often the host shows an earlier state again. */
   readonly replays: number
 }
 
@@ -66,7 +66,7 @@ export class Worlds {
     this.#honest = devices.filter((device) => device !== bounds.hostile)
   }
 
-  /** All states that so many actions reach. */
+  /** All states that `depth` actions reach. */
   explore(depth: number): Explored {
     const seen = new Set<string>()
     let level: readonly Reached[] = [this.#first()]
@@ -163,7 +163,7 @@ export class Worlds {
         const changed = this.#clones.change(next, device, remote, edit, isAnswered)
         if (changed === undefined) continue
         const what = `${device} ${JSON.stringify(edit)} ${isAnswered ? 'answered' : 'unanswered'}`
-        // The host has the record, whatever it says.
+        // The host has the record, whatever its answer.
         const pool = withNumber(state.pool, changed.made)
         yield this.#reached(
           from,
@@ -253,7 +253,10 @@ export class Worlds {
     this.#checkAgreement(reached)
   }
 
-  /** §0.3: nobody writes beside what ended their right, but for what others built on in time. */
+  /**
+   * §0.3: a device writes nothing after its right has ended, except for records that others built
+   * on before.
+   */
   #checkAuthority(reached: Reached, head: number, history: readonly Made[]): void {
     const ledger = this.#ledger
     const now = ledger.at(head).directory

@@ -1,7 +1,7 @@
-// What one handle of a store does while others do the same: `runSteps` in the process of a test, or
-// as one of its own, `node beside-steps.mjs <directory> <state directory> <identity file> <name>
-// <steps as JSON>`. A step starts before the one before it has ended. Says what the store has
-// acknowledged, and what it has refused.
+// The work of one handle of a store while others do the same: `runSteps` in the process of a test,
+// or as one of its own, `node beside-steps.mjs <directory> <state directory> <identity file> <name>
+// <steps as JSON>`. A step starts before the one before it has ended. Prints the changes that the
+// store has acknowledged, and those that it has refused.
 
 import { readFileSync, writeSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -81,7 +81,9 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   await store.close()
 }
 
-/** Synchronous: what is printed was acknowledged, also if the next instruction is the last. */
+/**
+ * Synchronous: printed changes were acknowledged, even if the process dies in the next instruction.
+ */
 function print(...words) {
   writeSync(1, `${JSON.stringify(words)}\n`)
 }

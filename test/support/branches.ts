@@ -1,6 +1,6 @@
 // A store of several devices whose branches part and meet, with real commits in RAM. Each commit is
-// kept with what the store held then and which commits are in its past: a plain account beside the
-// product's. Merges by one simple rule: what a merge makes of texts is not the matter here.
+// kept with the contents of the store at it and the commits below it: a plain account next to the
+// product's. Merges by one simple rule: the merged texts do not matter here.
 
 import { toHex } from '../../src/bytes.ts'
 import { sha256 } from '../../src/crypto/digest.ts'

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { inflateSync } from 'node:zlib'
 import { sha256 } from '../../src/crypto/digest.ts'
 
-/** By what each stands for, so that a match shows what leaked. */
+/** Canaries by the name of the secret that they stand for, so that a match shows the leak. */
 export type Canaries = Readonly<Record<string, string>>
 
 /** The canaries in the files at or below a path, as they are and inflated wherever that works. */
@@ -20,7 +20,7 @@ export function search(canaries: Canaries, at: string): readonly string[] {
   })
 }
 
-/** Returns `otherwise` for a file that another test has deleted meanwhile. */
+/** Returns `otherwise` for a file that another test has deleted in between. */
 function orGone<T>(read: () => T, otherwise: T): T {
   try {
     return read()

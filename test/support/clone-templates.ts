@@ -10,9 +10,9 @@ import { copyDirectory, sharedDirectory, temporaryDirectory } from './temporary.
 export type World<Name extends string> = Readonly<Record<Name, Clone> & Record<'remote', string>>
 
 /**
- * Gives copies of the clones that `make` makes around the remote with the given address. Call it
- * outside of tests. One world at a time: to the clones the address of their remote is a link, which
- * leads to the newest.
+ * Makes copies of the clones that `make` makes around the remote with the given address. Call it
+ * outside of tests, and use one world at a time: the clones know their remote by a link, which
+ * points to that of the newest world.
  */
 export function worldsOf<Name extends string>(
   make: (url: string) => Promise<Readonly<Record<Name, Clone>>>,

@@ -1,5 +1,5 @@
 // Clones of one store around a bare remote, each a machine of its own: its directory, its state
-// directory, its identity. The remote is a plain git repository that nobody of ours looks after.
+// directory, its identity. The remote is a plain git repository that no code of ours maintains.
 
 import { formatId } from '../../src/format/id.ts'
 import {
@@ -35,7 +35,7 @@ export async function firstClone(url: string): Promise<Clone> {
   return { store, place }
 }
 
-/** Who joins takes what the remote shows for the newest state. */
+/** A joining device accepts the state that the remote shows as the newest. */
 export const trusting = { trustFirstContact: async (): Promise<boolean> => true }
 
 /** One more machine, with the recovery key unless told otherwise. */
@@ -62,7 +62,7 @@ export async function joinClone(
   return { store, place: { ...at, recoveryKey } }
 }
 
-/** The id, `memstore_…`, that a bare repository says in public. */
+/** The id, `memstore_…`, that a bare repository shows in public. */
 export function storeIdAt(directory: string): string {
   return JSON.parse(git(['show', 'main:store.json'], directory)).store
 }

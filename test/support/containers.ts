@@ -21,7 +21,7 @@ function look(): Requirement {
 }
 
 export interface Contained {
-  /** What it has printed, line by line. */
+  /** The lines that it has printed. */
   readonly lines: () => readonly string[]
   /** Resolves once it has printed this line; throws if it ends before. */
   readonly printed: (line: string) => Promise<void>

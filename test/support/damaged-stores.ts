@@ -11,7 +11,7 @@ export interface DamagedWorld {
   readonly place: TestPlace
   /** Path → content of everything live. */
   readonly contents: Readonly<Record<string, string>>
-  /** A path; it lacks what is unsent. */
+  /** The path of a remote, which lacks the unsent commits. */
   readonly remote: string
   /** A copy of all files of the store, its journal among them. */
   readonly copy: string
@@ -88,7 +88,7 @@ export function harm(path: string, how: Harm, where: number): void {
   writeFileSync(path, bytes.subarray(0, kept))
 }
 
-/** Every file that a repair has to do with, by what it is. */
+/** Every file that a repair handles, by kind. */
 export function filesToHarm(place: TestPlace): readonly { readonly kind: string; file: string }[] {
   const { directory, stateDirectory } = place
   const packs = readdirSync(`${directory}/objects/pack`).filter((name) => name.startsWith('pack-'))

@@ -1,5 +1,5 @@
-// The deaths and errors that tests try at every operation of a simulated disk: all that leave
-// something else behind. Must not know what is written.
+// The deaths and errors that tests try at every operation of a simulated disk: one for each
+// different trace that they leave. Independent of the files written.
 
 import type { ErrorCode } from '../../src/errors.ts'
 import type { Fault, FaultyDisk, Loss, Moment } from './faulty-disk.ts'
@@ -10,7 +10,7 @@ export interface Death {
   readonly loss: Loss
 }
 
-/** A process that was killed: the kernel keeps what it was told. */
+/** A process that was killed: the kernel keeps all completed writes. */
 export const killed: Death = { moment: 'torn', loss: 'nothing' }
 /** A power failure that takes contents along and leaves the names of their files. */
 export const unsynced: Death = { moment: 'after', loss: 'contents' }
@@ -43,7 +43,7 @@ export function wasBefore(disk: Pick<FaultyDisk, 'log'>, fault: Fault): boolean 
   return struck !== undefined && !struck.startsWith('write ')
 }
 
-/** With FULL=1 the kinds of death strike by turns; which one where, the seed says. */
+/** With FULL=1 the kinds of death strike by turns, in an order that follows from the seed. */
 export function struckBy(death: Death, operations: readonly number[]): readonly number[] {
   if (!full) return operations
   const { length } = everyDeath

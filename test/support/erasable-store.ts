@@ -1,5 +1,5 @@
-// A store of fourteen commits, in packs unless a journal is asked for, and what erases the fifth
-// one's blob from it: for tests of the purge beside stock git.
+// A store of fourteen commits, in packs unless a journal is asked for, and the transition that
+// erases the fifth one's blob: for tests of the purge together with stock git.
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
@@ -47,7 +47,7 @@ export function commitErasure(store: ObjectStore, { transition }: Erasure): Prom
   })
 }
 
-/** Stock git finds nothing wrong, and says nothing at all. */
+/** Stock git finds nothing wrong, and prints nothing at all. */
 export function expectSound({ directory }: Place): void {
   const options = { cwd: directory, env: cleanEnvironment(), encoding: 'utf8' } as const
   const args = ['-c', 'core.multiPackIndex=true', 'fsck', '--strict', '--full', '--no-dangling']

@@ -1,5 +1,5 @@
 // A redaction as the storage engine sees it: a history made again without one blob, and the search
-// for what is left. The search reads every file of the repository as bytes: it believes nobody.
+// for traces. The search reads every file of the repository as bytes, and trusts no index.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ export interface Erasure {
   readonly secret: Uint8Array
 }
 
-/** What object stores are opened with that are to erase something. */
+/** The options of object stores that erase something. */
 export const testSecret: Uint8Array = new Uint8Array(32).fill(7)
 
 /** Erases the blob that `transitions[index]` brought, from there on. */
@@ -105,7 +105,7 @@ function emptyTree(made: NewObject[]): Oid {
   return tree.oid
 }
 
-/** Neither the store nor any file of it knows anything of what was erased. */
+/** Neither the store nor any file of it has a trace of the erased objects. */
 export function expectErased(
   directory: string,
   store: ObjectStore,

@@ -1,8 +1,8 @@
 // The real file system with one fault: the k-th operation that changes something fails, or the
 // "process" dies before, in the middle of, or after it. After a death every operation throws, and
-// the process counts as dead in lock files. What was never synced is then kept, or lost as after a
-// power failure: file contents alone, or names in directories as well. Nothing is really synced:
-// what a sync would have kept is what this file keeps account of.
+// lock files show the process as dead. Unsynced changes are then kept, or lost as after a power
+// failure: file contents alone, or names in directories as well. Nothing is really synced: this
+// file keeps account of what a sync would have made durable.
 
 import {
   closeSync,
@@ -100,7 +100,7 @@ export class FaultyDisk implements Disk {
     if (loss !== 'nothing') for (const file of this.#unsynced().values()) restore(file)
   }
 
-  /** Closes what is open and removes what was buried; the end of the test does it too. */
+  /** Closes open files and removes deleted ones that it kept; the end of the test does it too. */
   release(): void {
     for (const fd of this.#open) closeSync(fd)
     for (const { fd } of this.#tracked.values()) closeSync(fd)
@@ -263,7 +263,7 @@ export class FaultyDisk implements Disk {
     return life === 'living' && !livingProcesses.has(owner.startTime) ? 'ended' : life
   }
 
-  /** The others see that this process is gone. */
+  /** The others see that this process no longer runs. */
   #leave(): void {
     livingProcesses.delete(this.#name)
     for (const listener of this.#listeners.splice(0)) listener.close()
@@ -325,13 +325,13 @@ export class FaultyDisk implements Disk {
     return fd
   }
 
-  /** Keeps what is on the disk of a file, to go back to it. */
+  /** Keeps a file's content on the disk, to restore it. */
   #track(fd: number, path: string): void {
     const inode = inodeOf(fd)
     if (this.#tracked.has(inode)) return
     const own = openSync(path, 'r+')
     const earlier = this.#earlier?.syncedContent(inode)
-    // Read before the first write of this handle: what the file holds then counts as durable.
+    // Read before the first write of this handle: the content at this time is treated as durable.
     this.#tracked.set(inode, { fd: own, synced: earlier ?? contentOf(own), pending: [] })
   }
 

@@ -31,8 +31,8 @@ export interface ForgedAuthor {
 }
 
 /**
- * A row of a change as it should be; what is left out follows from the history. Ids are labels of
- * the test's, for what the forge has written or will write with this row, or those of the format.
+ * A row of a change as it should be; omitted fields follow from the history. Ids are labels of the
+ * test's, for rows that the forge has written or will write with this row, or those of the format.
  */
 export interface NewRow {
   readonly memoryId: string
@@ -58,7 +58,7 @@ export interface Fault {
   /** The encoded record, before it is signed. */
   readonly body?: Spoil
   readonly signature?: (signature: Uint8Array, body: Uint8Array) => Uint8Array
-  /** Of a genesis: the id of the store in place of that which its record gives. */
+  /** For a genesis: a store id in place of the one that follows from its record. */
   readonly storeId?: string
   readonly recordSeal?: SealFault
   readonly detailSeal?: SealFault

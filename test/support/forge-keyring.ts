@@ -35,7 +35,7 @@ export interface KeyringPlan {
 export interface KeyringFault {
   /** The finished parts, before they are framed. */
   readonly file?: (file: KeyringFile) => KeyringFile
-  /** Whom the slots are sealed to, by default everybody in the directory, and nobody. */
+  /** The devices that the slots are sealed to, by default all in the directory, and decoys. */
   readonly recipients?: (recipients: readonly Recipient[]) => readonly Recipient[]
   /** What a slot holds, by default A ‖ C. */
   readonly slotPlaintext?: Uint8Array

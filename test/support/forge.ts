@@ -1,6 +1,6 @@
 // Makes histories with real keys in which exactly one thing is wrong: an author that may do
 // anything, with a hook at every layer of a commit. Whatever lies above a fault (seals, signatures,
-// hashes, the commits on top) is made as if the fault were none. Keeps its own account of the
+// hashes, the commits on top) is made as if there were no fault. Keeps its own account of the
 // history, so that a check that is missing in the product is not missing here too.
 
 import { hash256 } from '../../src/crypto/digest.ts'
@@ -67,7 +67,7 @@ export class Forge {
   chains: ReadonlyMap<string, Chain> = new Map()
   /** From genesis on. */
   #storeId: string | undefined
-  /** The ids of what was written, by the labels of the test. */
+  /** The ids of the versions and memories written, by the labels of the test. */
   #ids: ReadonlyMap<string, string> = new Map()
 
   private constructor(random: Random, founder: Identity, directory: Directory, epoch: EpochKeys) {
@@ -133,7 +133,9 @@ export class Forge {
     return Object.assign(copy, { entries, epochs, keyringRecord, memories, chains })
   }
 
-  /** The id of the memory or version with this label; what is no label is an id. */
+  /**
+   * The id of the memory or version with this label; any other text is returned as the id itself.
+   */
   idOf(label: string): string {
     return this.#ids.get(label) ?? label
   }
@@ -156,8 +158,8 @@ export class Forge {
   }
 
   /**
-   * A merge with a fork of this history. What is settled follows from the history; rows for what is
-   * open are the caller's, with bases that follow.
+   * A merge with a fork of this history. Settled rows follow from the history; the caller gives the
+   * rows for conflicts, whose bases follow.
    */
   merge(other: Forge, rows: readonly NewRow[] = [], fault: Fault = {}): Oid {
     const { parents, based, keyringIsTheirs } = this.#meet(other, rows)

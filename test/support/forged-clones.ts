@@ -14,7 +14,7 @@ import {
 import type { Forge } from './forge.ts'
 import { memory, standardHistory, version } from './standard-forge.ts'
 
-/** Two clones of one history: the founder goes on with `left`, the writer with `right`. */
+/** Two clones of one history: the founder continues with `left`, the writer with `right`. */
 export interface Clones {
   readonly left: Forge
   readonly right: Forge

@@ -1,5 +1,4 @@
-// Puts forged histories into real repositories on disk, as somebody with write access to them
-// would.
+// Puts forged histories into real repositories on disk, as anyone with write access to them would.
 
 import { sealedFraming } from '../../src/crypto/aead.ts'
 import { systemDisk } from '../../src/disk/disk.ts'

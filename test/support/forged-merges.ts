@@ -1,5 +1,5 @@
-// Merges of two forged clones that are both attacks and vectors: the tables say what is to be made
-// of each. FORMAT §6.4.
+// Merges of two forged clones that are both attacks and vectors: the tables give the verdict on
+// each. FORMAT §6.4.
 
 import { idOf } from './forge-seal.ts'
 import {

@@ -1,4 +1,4 @@
-// Merges after one side has taken a right from somebody who went on with the other side.
+// Merges after one side has taken a right from a device that continued with the other side.
 
 import { generateIdentity } from '../../src/keys/identity.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'

@@ -30,9 +30,9 @@ export type Fault = (
 ) => boolean | Promise<boolean>
 
 export interface GitServer {
-  /** Of the repository. */
+  /** The URL of the repository. */
   readonly url: string
-  /** Of what came: method, path, and the authorization header. */
+  /** Method, path and authorization header of each received request. */
   readonly requests: readonly SeenRequest[]
   /** May be changed at any time. */
   fault: Fault | undefined
@@ -152,7 +152,7 @@ export function result(service: string, ...parts: readonly (Uint8Array | string)
   }
 }
 
-/** Says nothing at all, or nothing after these bytes. */
+/** Sends nothing at all, or nothing after these bytes. */
 export function stall(...parts: readonly (Uint8Array | string)[]) {
   return (response: ServerResponse): void => {
     if (parts.length > 0)
@@ -161,7 +161,7 @@ export function stall(...parts: readonly (Uint8Array | string)[]) {
   }
 }
 
-/** Says these bytes, and then the others again and again, `everyMs` apart or without a pause. */
+/** Sends these bytes, and then the others again and again, `everyMs` apart or without a pause. */
 export function forever(
   kind: string,
   start: readonly (Uint8Array | string)[],

@@ -10,7 +10,7 @@ import { startSshServer } from './ssh-server.ts'
 import { cleanEnvironment, temporaryDirectory } from './temporary.ts'
 
 export interface Gitolite {
-  /** Of the repository that the rules are about. */
+  /** The URL of the repository that the rules are about. */
   readonly url: string
   /** The same for stock git, which reaches it with `GIT_SSH_COMMAND`. */
   readonly environment: NodeJS.ProcessEnv
@@ -52,7 +52,7 @@ function setUp(home: string): void {
   gitolite(home, 'setup', '--admin', 'nobody')
 }
 
-/** What sshd starts in place of what was asked for. */
+/** The program that sshd starts in place of the requested one. */
 function shellPath(home: string): string {
   return join(gitolite(home, 'query-rc', 'GL_BINDIR').trim(), 'gitolite-shell')
 }

@@ -1,7 +1,7 @@
 // Runs once before all tests: compiles src/ to dist/, which worker threads and child processes load
-// (Node 20 runs no TypeScript), bundles the command line and the page of the console, says where
-// temporary directories are, and prints the seed. A type error does not stop the tests, since tsc
-// still emits; `npm run check` and `npm ci` refuse it.
+// (Node 20 runs no TypeScript), bundles the command line and the page of the console, chooses the
+// place of temporary directories, and prints the seed. A type error does not stop the tests, since
+// tsc still emits; `npm run check` and `npm ci` refuse it.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
@@ -17,10 +17,10 @@ const bundlers = ['bundle.mjs', 'console.mjs'].map((name) => join(root, 'scripts
 const page = join('console', 'client')
 const output = join(root, 'dist')
 // Its time is when the last compilation began, here or in `npm run build`, so that an edit during
-// it counts as newer. Not below node_modules, which clones of the repository may share.
+// it is treated as newer. Not below node_modules, which clones of the repository may share.
 const stamp = join(root, 'build', 'compiled')
 
-/** Returns what is to be done after all tests. */
+/** Returns the work to do after all tests. */
 export function setup(): () => void {
   console.log(`seed ${seed}${full ? ', full runs' : ''} (SEED=n and FULL=1 change that)`)
   if (process.env['REBUILD'] === '1' || isStale()) compile()

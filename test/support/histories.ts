@@ -23,12 +23,12 @@ import type { TestPlace } from './stores.ts'
 export interface ReadHistory {
   readonly history: History
   readonly contents: ContentSource & { readonly objects: ObjectStore }
-  /** Follows what was written since, as an open store does. */
+  /** Follows later commits, as an open store does. */
   loadHistory(): Promise<History>
   close(): Promise<void>
 }
 
-/** The history of a store, which may stay open, through a handle of its own. */
+/** The history of a store, which may be open, through a handle of its own. */
 export async function historyOf(store: MemoryStore, place: TestPlace): Promise<ReadHistory> {
   const { directory, identity } = place
   const storeId = parseId('store', store.id)

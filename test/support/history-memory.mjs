@@ -1,5 +1,6 @@
-// What a history holds in RAM, for a process of its own: prints bytes per version, and whether it
-// is gone once nobody asks. Arguments: the number of commits of one version each, and of memories.
+// The RAM that a history needs, for a process of its own: prints bytes per version, and whether it
+// is freed once it is unused. Arguments: the number of commits of one version each, and of
+// memories.
 
 import { createHash } from 'node:crypto'
 import { HeldHistory } from '../../dist/store/session/held-history.js'

@@ -1,6 +1,6 @@
 // What the host of a remote can list without a key: every ref, every object and every field that is
-// not ciphertext. Whatever it finds and cannot put a name to is an error, so that nothing is seen
-// that nobody has listed.
+// not ciphertext. Anything that it finds and cannot name is an error, so that no visible field is
+// missing from the list.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ export interface HostView {
   readonly replaced: readonly ViewedCommit[]
   readonly keyrings: ReadonlyMap<string, KeyringFile>
   readonly storeFile: string
-  /** The header of every envelope, by type, and the length of what is behind it. */
+  /** The header of every envelope, by type, and the length of its content. */
   readonly envelopes: readonly Envelope[]
 }
 
@@ -39,7 +39,7 @@ export interface Envelope {
   readonly salt: string
   /** SHA-256 of all of it. */
   readonly digest: string
-  /** Of the padded plaintext. */
+  /** The length of the padded plaintext. */
   readonly length: number
 }
 
@@ -48,7 +48,7 @@ const OVERHEAD = 96
 /** The body of an object that is there. */
 type Read = (type: ObjectType, oid: string) => Uint8Array
 
-/** Throws where something is not what the format says. */
+/** Throws if anything differs from the format. */
 export function readHostView(remote: string): HostView {
   const refs = git(['for-each-ref', '--format=%(refname)'], remote).trim().split('\n')
   const oids = git(['rev-list', '--reverse', '--topo-order', '--all'], remote).trim().split('\n')
@@ -90,7 +90,7 @@ function expectKnown(name: string): void {
   throw new Error(`${name} is no file of a store`)
 }
 
-/** A commit with nothing in it but what is parsed: the rest of its text is constant. */
+/** A commit with only its parsed fields: the rest of its text is constant. */
 function readCommit(read: Read, oid: string): ViewedCommit {
   const bytes = read('commit', oid)
   const commit = parseCommit(bytes)

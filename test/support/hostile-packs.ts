@@ -1,4 +1,4 @@
-// Packs that somebody without a key makes to have others work: chains, fans, copies of one base,
+// Packs that an attacker without a key makes to cost others work: chains, fans, copies of one base,
 // bombs, circles and mixtures, small in bytes and reproducible.
 
 import * as fc from 'fast-check'
@@ -78,7 +78,7 @@ function bomb(times: number, size: number): readonly HostileEntry[] {
   ]
 }
 
-/** Deltas whose bases are in nobody's pack, or each other. */
+/** Deltas whose bases are in no pack, or are each other. */
 function circle(length: number, size: number): readonly HostileEntry[] {
   return Array.from({ length }, (_, n) => {
     const base = gitHash('blob', filled(size, (n + 1) % length))
@@ -119,7 +119,7 @@ const one = fc.oneof(
   fc.tuple(few, size).map(([length, bytes]) => circle(length, bytes)),
 )
 
-/** Entries of several kinds in one order; the bases of the later ones stay their own. */
+/** Entries of several kinds in one order; the bases of the later ones are shifted with them. */
 const mixed = fc.array(one, { minLength: 2, maxLength: 4 }).map((parts) => {
   const all: HostileEntry[] = []
   for (const part of parts) {

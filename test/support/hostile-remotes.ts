@@ -115,8 +115,8 @@ export function copyRemote(remote: string): string {
 }
 
 /**
- * From now on a clone that knows one directory as its remote gets to see another one in that place:
- * the address stays, and so does what the clone has seen there.
+ * From now on a clone that knows one directory as its remote sees another one in that place: the
+ * address is the same, and so is all that the clone has seen there.
  */
 export function swapRemotes(one: string, other: string): void {
   renameSync(one, `${one}.away`)
@@ -152,7 +152,7 @@ export async function evidenceOf(clone: Clone): Promise<string | undefined> {
   return git(['rev-parse', 'main'], kept).trim()
 }
 
-/** A sync that is refused, after which everything here is as it was and goes on. */
+/** A sync that is refused, after which the clone is unchanged and still works. */
 export async function expectRefused(
   clone: Clone,
   code: string | readonly string[],

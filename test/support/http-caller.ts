@@ -170,8 +170,9 @@ export async function pagesOf(caller: HttpCaller, path: string): Promise<Json[][
 const FIRST_BYTE_MS = 10_000
 
 /**
- * What a server says to bytes, until it closes or is silent for a while after it began to answer.
- * A busy machine may take long to begin: only a server that never answers is given up after that.
+ * The answer of a server to bytes, until it closes or is silent for a while after it began to
+ * answer. A busy machine may take long to begin: only a server that never answers is given up after
+ * that.
  */
 export function exchangeBytes(
   url: string,

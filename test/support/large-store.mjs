@@ -1,6 +1,6 @@
 // A store with many versions, for processes of its own: `node --expose-gc large-store.mjs build
 // <directory> <commits> <rows>` makes one of large changes, `… ask <directory>` opens it, writes,
-// asks and closes, and prints what the process holds. `<directory>` has the identity beside.
+// asks and closes, and prints the memory of the process. The identity is next to `<directory>`.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import {

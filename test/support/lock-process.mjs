@@ -1,7 +1,7 @@
 // A process that takes the writer lock of a store three times: `node lock-process.mjs <directory>
 // <log> <go>`. Does not wait for the lock, and exits with 3 if it is held. Prints its
 // process id and its namespace, each commit once it is acknowledged, and `holding` while it has the
-// lock for the third time; then it goes on when the file <go> is there. The log shows when it was
+// lock for the third time; then it continues when the file <go> exists. The log shows when it was
 // inside the lock.
 
 import { appendFileSync, existsSync, readlinkSync, writeSync } from 'node:fs'
@@ -30,7 +30,7 @@ async function write(last) {
     while (!existsSync(go)) await sleep(5)
   }
   await store.commit([transition])
-  // Straight to the descriptor: what is printed survives a kill.
+  // Straight to the descriptor: printed lines survive a kill.
   writeSync(1, `${transition.next}\n`)
   appendFileSync(log, 'out\n')
 }

@@ -122,7 +122,9 @@ function isPositive(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value > 0
 }
 
-/** `given` is what the API has answered so far, `paused` whether it is to go on with the last. */
+/**
+ * `given` is the API's answer so far; `paused` tells whether it should continue the last message.
+ */
 export function checkMessages(
   messages: readonly Message[],
   given: readonly Block[],

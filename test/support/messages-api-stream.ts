@@ -6,7 +6,7 @@ import type { Block } from './messages-api-rules.ts'
 /** UTF-16 units of a piece. */
 const PIECE = 5
 
-/** What is streamed for a message, in order, each as one server-sent event. */
+/** The stream of a message, in order, as server-sent events. */
 export function eventsOf(message: Block): readonly string[] {
   const { content, stop_reason, stop_details, usage, ...rest } = message
   const blocks = Array.isArray(content) ? content : []

@@ -30,12 +30,12 @@ export interface Received {
 export interface MessagesApi {
   readonly url: string
   readonly received: readonly Received[]
-  /** What was refused, and why. */
+  /** The refused requests, each with the reason. */
   readonly refusals: readonly string[]
   close(): Promise<void>
 }
 
-/** Stops a stream after so many events. */
+/** Stops a stream after `after` events. */
 interface Halt {
   readonly after: number
   /** `wait` for the client to go, `break` the connection, or send an error as the last event. */

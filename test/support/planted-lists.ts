@@ -1,5 +1,5 @@
 // Closed stores in whose directories an attacker plants a list of objects to erase, or spoils one,
-// and what is left of them once they were used.
+// and the traces of them once they were used.
 
 import { expect } from 'vitest'
 import { type Identity, openStore } from '../../src/index.ts'

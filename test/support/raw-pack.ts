@@ -9,7 +9,7 @@ import {
   encodePackHeader,
 } from '../../src/git/pack/pack-entry.ts'
 
-/** Header, entries and trailer; `count` is what the header says. */
+/** Header, entries and trailer; `count` is the number in the header. */
 export function rawPack(entries: readonly Uint8Array[], count: number = entries.length): Buffer {
   return withTrailer(concatBytes(encodePackHeader(count), ...entries))
 }

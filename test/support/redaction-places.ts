@@ -141,7 +141,7 @@ export async function prepareLarge(place: Place): Promise<readonly Oid[]> {
   return []
 }
 
-/** So many commits with the erased version in their trees that a rewrite stages what it makes. */
+/** Enough commits with the erased version in their trees for a rewrite to stage its objects. */
 export async function prepareLong(place: Place): Promise<readonly Oid[]> {
   const disk = new FaultyDisk()
   const store = await create(place, disk)

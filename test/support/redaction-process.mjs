@@ -1,7 +1,7 @@
-// A process beside others that redact: `node redaction-process.mjs work|redact <directory> <state
+// A process next to others that redact: `node redaction-process.mjs work|redact <directory> <state
 // directory> <identity file> <name> <version ids…>`. `work` reads and writes in every way, and
 // opens the store anew now and then, until its standard input ends; `redact` redacts the given
-// versions one by one. Prints what the store has acknowledged, and ends with 1 at the first thing
+// versions one by one. Prints acknowledged changes, and ends with 1 at the first state
 // that is neither the old state nor the new one.
 
 import { readFileSync, writeSync } from 'node:fs'
@@ -96,7 +96,9 @@ function fail(id, what) {
   throw new Error(`The version ${id} ${what}`)
 }
 
-/** Synchronous: what is printed was acknowledged, also if the next instruction is the last. */
+/**
+ * Synchronous: printed changes were acknowledged, even if the process dies in the next instruction.
+ */
 function say(line) {
   writeSync(1, `${line}\n`)
 }

@@ -1,4 +1,4 @@
-// Stores for tests of redactions beside other processes: with a history, two devices, caches of
+// Stores for tests of redactions next to other processes: with a history, two devices, caches of
 // both, and versions that hold secrets.
 
 import { writeFileSync } from 'node:fs'

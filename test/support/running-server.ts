@@ -1,5 +1,5 @@
 // The real server on a free port, for tests: its own data and state directories, two workspaces,
-// keys of both, and stores and memories made over HTTP. It can be restarted on what it has.
+// keys of both, and stores and memories made over HTTP. It can be restarted on its data.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { allPages, expectDone, HttpCaller, type Json } from './http-caller.ts'

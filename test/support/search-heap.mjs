@@ -1,8 +1,8 @@
-// A process whose heap is searched for what it has redacted: `node search-heap.mjs <directory>
-// <state directory> <salt> held|redacted`. Writes memories that hold a word made from the salt, and
-// finds them with an index, redacts them unless told not to, and prints how often the heap has the
-// word: once, since a heap snapshot is in the heap itself. Puts the word together where it is
-// needed, so that nothing of this program holds it.
+// A process whose heap is searched for the text that it has redacted: `node search-heap.mjs
+// <directory> <state directory> <salt> held|redacted`. Writes memories that hold a word made from
+// the salt, and finds them with an index, redacts them unless told not to, and prints how often the
+// heap has the word: once, since a heap snapshot is in the heap itself. Puts the word together
+// where it is needed, so that nothing of this program holds it.
 
 import { getHeapSnapshot } from 'node:v8'
 import { createStore, generateIdentity } from '../../dist/index.js'

@@ -7,7 +7,7 @@ import { newHostPlace, newToken } from './hosts.ts'
 export interface Asked {
   readonly status: number
   readonly headers: Headers
-  // oxlint-disable-next-line typescript/no-explicit-any -- what a test expects of it, it says
+  // oxlint-disable-next-line typescript/no-explicit-any -- each test states the shape
   readonly json: any
 }
 
@@ -18,7 +18,7 @@ export interface Request {
 
 export interface Served {
   readonly server: Server
-  /** Of an API key. */
+  /** The token of an API key. */
   readonly token: string
   /** With the headers that an SDK sends, but for those that the request replaces. */
   readonly ask: (method: string, path: string, request?: Request) => Promise<Asked>

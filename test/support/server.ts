@@ -25,7 +25,7 @@ export interface StartedServer {
   close(): Promise<void>
 }
 
-/** On what is below `root`, if anything is. */
+/** Serves the stores below `root`, if any exist. */
 export async function startServer(
   root: string,
   settings: ServerSettings = {},

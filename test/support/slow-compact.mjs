@@ -1,4 +1,4 @@
-// A process that compacts a store for a while: `node slow-compact.mjs <directory> <ms>`. Says
+// A process that compacts a store for a while: `node slow-compact.mjs <directory> <ms>`. Prints
 // `compacting` once it holds the lock. Loads the compiled product.
 
 import { writeSync } from 'node:fs'

@@ -13,7 +13,8 @@ writeSync(1, 'open\n')
 for (let index = 0; index < Number(count); index += 1) {
   const path = `/${name}/${index}.md`
   await store.as(author).apply([{ type: 'create', path, content: `${name} wrote ${index}\n` }])
-  // Synchronous: what is printed was acknowledged, also if the next instruction is the last.
+  // Synchronous: printed changes were acknowledged, even if the process dies in the next
+  // instruction.
   writeSync(1, `${index}\n`)
 }
 await store.close()

@@ -52,7 +52,7 @@ export class SyncSite {
     return site
   }
 
-  /** Keeps what is live now; returns the way back to it. */
+  /** Keeps a copy of the live files; returns the way back to it. */
   keep(): () => void {
     const copy = mkdtempSync(join(this.#root, 'kept-'))
     const live = join(this.#root, 'live')
@@ -171,7 +171,7 @@ export function operationsOf(operations: number, tried: number): readonly number
   )
 }
 
-/** Stock git finds nothing wrong; and if they are in step, a machine that was away goes on. */
+/** Stock git finds nothing wrong; and if they are in step, a machine that was away can continue. */
 export async function expectSound(
   site: SyncSite,
   machine: 'a' | 'new',

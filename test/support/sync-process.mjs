@@ -17,7 +17,9 @@ for (let index = 0; ; index += 1) {
   say(`sent ${path}`)
 }
 
-/** Synchronous: what is printed was acknowledged, also if the next instruction is the last. */
+/**
+ * Synchronous: printed changes were acknowledged, even if the process dies in the next instruction.
+ */
 function say(line) {
   writeSync(1, `${line}\n`)
 }

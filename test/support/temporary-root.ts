@@ -22,10 +22,12 @@ const prefix = 'gitlocket-test-'
 const typeOfTmpfs = 0x01021994
 /** Ten times what the tests have there at once. */
 const bytesMin = 1024 ** 3
-/** No run goes on so long without a new temporary directory. */
+/** A run that made no temporary directory for this long has ended. */
 const abandonedMs = 3_600_000
 
-/** Directs temporary directories to a new one; what is returned removes it with all of them. */
+/**
+ * Directs temporary directories to a new one; the returned function removes it with all of them.
+ */
 export function useTemporaryRoot(): () => void {
   // A short name where it may be of some use: that of a socket below is limited.
   const directory = directoryInMemory() ?? mkdtempSync(join(tmpdir(), 'gl-'))
@@ -36,7 +38,7 @@ export function useTemporaryRoot(): () => void {
   return () => remove(directory)
 }
 
-/** Where temporary directories would be otherwise: for what is about a real disk. */
+/** The place of temporary directories otherwise: for tests that need a real disk. */
 export function onDisk(): string {
   return process.env['TEST_DISK'] ?? tmpdir()
 }

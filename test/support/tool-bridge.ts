@@ -8,14 +8,14 @@ export interface LineProgram {
   readonly child: ChildProcess
   /** The next line of its standard output; rejects if it ends before. */
   readonly next: () => Promise<string>
-  /** What is answered to one line. */
+  /** The answer to one line. */
   readonly ask: (line: string) => Promise<string>
 }
 
 export function lineProgram(child: ChildProcess): LineProgram {
   const { stdin, stdout } = child
   if (stdin === null || stdout === null) throw new Error('the program has pipes')
-  // Of a program that has ended; `next` says so.
+  // Errors of a program that has ended; `next` reports them.
   stdin.on('error', () => undefined)
   const lines = createInterface({ input: stdout, crlfDelay: Number.POSITIVE_INFINITY })
   const iterator = lines[Symbol.asyncIterator]()

@@ -1,5 +1,5 @@
 // Which programs of other people are here to test against, found out once. A test that needs one
-// says so in its name when it is skipped, and `.ci/run`, which installs them all, refuses the skip:
+// names it when it is skipped, and `.ci/run`, which installs them all, refuses the skip:
 //
 //   const ssh = requires('ssh-keygen')
 //   … test.skipIf(ssh.missing)(`ssh-keygen accepts the group signature${ssh.note}`, () => …)

@@ -12,7 +12,7 @@ import type {
 } from '../../src/transport/remote-access.ts'
 
 /**
- * What the remote has. Throws `invalid_input` for an address that is none, and, as everything here,
+ * The refs of the remote. Throws `invalid_input` for a malformed address, and, as everything here,
  * `remote_unreachable`, `remote_timeout`, `remote_auth`, `remote_not_found`, `remote_protocol` or
  * `cancelled`.
  */
@@ -61,7 +61,7 @@ export async function fetchPack(
 
 /**
  * Moves the remote's refs/heads/main from `expected` to `next`. Throws `remote_moved` if it is not
- * at `expected`, and `push_rejected`, with what the host says, if it does not want to. After any
+ * at `expected`, and `push_rejected`, with the host's message, if the host refuses. After any
  * other error the move may have happened.
  */
 export async function pushPack(access: RemoteAccess, request: PushRequest): Promise<void> {

@@ -70,7 +70,7 @@ function solve(
   return fits ? concatBytes(filler, bytesOf(x), bytesOf(y)) : undefined
 }
 
-/** Poly1305 over whole blocks, but for the two blocks from `free` on, which count as nothing. */
+/** Poly1305 over whole blocks, but for the two blocks from `free` on, which are treated as zero. */
 function evaluate(bytes: Uint8Array, r: bigint, free: number): bigint {
   let sum = 0n
   for (let index = 0; index < bytes.length / 16; index += 1) {

@@ -1,5 +1,5 @@
-// The object store in memory: for tests, and for whoever embeds a store that need not outlive the
-// process. The same contract as on a disk, but for durability.
+// The object store in memory: for tests, and for programs that embed a store that need not outlive
+// the process. Its contract is that of the store on a disk, without durability.
 
 import { toHex } from '../../src/bytes.ts'
 import { assert, StoreError } from '../../src/errors.ts'

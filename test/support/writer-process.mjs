@@ -12,7 +12,7 @@ for (let written = 0; written < Number(count); written += 1) {
   await store.exclusive(async () => {
     const transition = nextTransition(store.head)
     await store.commit([transition])
-    // Straight to the descriptor: what is printed survives a kill.
+    // Straight to the descriptor: printed lines survive a kill.
     writeSync(1, `${transition.next}\n`)
   })
   // Every so often long enough for a checkpoint.

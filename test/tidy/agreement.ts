@@ -8,7 +8,7 @@ export interface NamedList {
   readonly items: readonly string[]
 }
 
-/** Names what is in only one of the two. */
+/** Lists the names that are in only one of the two. */
 export function agreementLaw(left: NamedList, right: NamedList): Violation[] {
   return [...missing(left, right), ...missing(right, left)]
 }

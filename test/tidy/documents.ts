@@ -3,7 +3,9 @@
 
 import type { Violation } from './source.ts'
 
-/** Everything that may lie at the top of the repository, beside files that begin with a dot. */
+/**
+ * Everything that may lie at the top of the repository, in addition to files that begin with a dot.
+ */
 const topLevel: ReadonlySet<string> = new Set([
   'CHANGELOG.md',
   'CONTRIBUTING.md',

@@ -121,7 +121,7 @@ export function doorLaw(file: SourceFile): Violation[] {
   })
 }
 
-/** Doors that are not there, or that nobody outside uses: each is to be one for a reason. */
+/** Doors that do not exist, or that no other room uses: each must have a reason. */
 export function idleDoors(files: readonly SourceFile[]): readonly string[] {
   const used = new Set(
     files.flatMap((file) =>

@@ -5,7 +5,7 @@ import { commentsOf, oddities } from './english.ts'
 import { importsOf, resolveImport } from './layers.ts'
 import type { SourceFile } from './source.ts'
 
-/** A limit that has to rise does so in a commit of its own that says why. */
+/** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
   'lines of src': 92_000,
   'files of src': 765,

@@ -114,7 +114,10 @@ const narrow: Readonly<Record<string, readonly string[]>> = {
 const page = 'src/console/client/'
 const pageFiles = 'src/console/page-files.ts'
 
-/** Who may import a package: layers, or the beginning of paths. One that has no row is refused. */
+/**
+ * The importers that a package may have: layers, or the beginning of paths. A package without a row
+ * is refused.
+ */
 const packages: Readonly<Record<string, readonly string[]>> = {
   '@codemirror/commands': [page],
   '@codemirror/merge': [page],
@@ -179,7 +182,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
 interface Ambient {
   readonly pattern: RegExp
   readonly right: string
-  /** Layers or paths that may, beside cli and tour. */
+  /** Layers or paths that may, in addition to cli and tour. */
   readonly allowed: readonly string[]
 }
 
@@ -347,7 +350,7 @@ export function ambientLaw(file: SourceFile): Violation[] {
     )
 }
 
-/** Who may say that bytes are safe to write into git. */
+/** Only these files may mark bytes as safe to write into git. */
 export function sealedLaw(file: SourceFile): Violation[] {
   const may = ['src/crypto/aead.ts', 'src/format/public-files.ts']
   if (!file.path.startsWith('src/') || may.includes(file.path)) return []

@@ -6,7 +6,7 @@ export interface SourceFile {
   /** From the root of the repository, with `/`. */
   readonly path: string
   readonly text: string
-  /** `text` with every comment replaced by spaces; offsets and lines stay. */
+  /** `text` with every comment replaced by spaces; offsets and lines are the same. */
   readonly uncommented: string
   /** `uncommented` with the inside of strings, templates and regular expressions blanked too. */
   readonly bare: string

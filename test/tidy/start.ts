@@ -13,7 +13,7 @@ const late: readonly string[] = [
   'src/store/sync/reconcile.ts',
 ]
 
-/** Loading `start` loads nothing of what is to be loaded late. */
+/** Loading `start` loads nothing that must be loaded late. */
 export function startLaw(start: string, files: readonly SourceFile[]): Violation[] {
   const byPath = new Map(files.map((file) => [file.path, file]))
   const loaded = new Set([start])

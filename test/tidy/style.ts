@@ -17,7 +17,7 @@ export function columnLaw(file: SourceFile): Violation[] {
   })
 }
 
-/** Every file of src/ opens with a comment that says what it owns. */
+/** Every file of src/ opens with a comment that names what it owns. */
 export function openingLaw(file: SourceFile): Violation[] {
   if (!file.path.startsWith('src/') || /^(?:#!.*\n)?\/\/ \S/.test(file.text)) return []
   return [`${file.path}:1: open with a comment that says what the file owns`]

@@ -7,7 +7,7 @@ import { ContentCache } from '../../src/store/history/contents.ts'
 import { author, newStore } from '../support/stores.ts'
 
 const text = 'x'.repeat(900)
-/** Of one such text: two bytes for each unit, and its entry. */
+/** The size of one such text: two bytes for each unit, and its entry. */
 const textBytes = 2000
 
 function filled(cache: ContentCache, name: string, count: number): ContentCache {

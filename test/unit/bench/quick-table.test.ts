@@ -21,7 +21,7 @@ describe('two builds by turns', () => {
     const pairs = { name: 'a', old: samples('o', 1), new: samples('n', 1.8) }
     expect(judge(pairs).verdict).toBe('worse')
     expect(judge({ ...pairs, old: pairs.new, new: pairs.old }).verdict).toBe('better')
-    // One round beside another program's work.
+    // One round during another program's work.
     expect(judge({ ...pairs, old: [9, ...pairs.old.slice(1)] }).verdict).toBe('worse')
     const slightly = pairs.old.map((value) => 1.02 * value)
     expect(judge({ ...pairs, new: slightly }).verdict).toBe('')

@@ -1,4 +1,4 @@
-// Adding to the text of a JSON file: what is new is there, and nothing else has changed.
+// Adding to the text of a JSON file: the new value is present, and nothing else has changed.
 
 import * as fc from 'fast-check'
 import { parse } from 'jsonc-parser'
@@ -39,12 +39,12 @@ describe('a file without the object', () => {
     expect(text.replaceAll('\r\n', '')).not.toContain('\n')
   })
 
-  test('on one line stays on one line', () => {
+  test('that is one line is still one line', () => {
     expect(added('{"a":1}')).toBe(`{"a":1, "mcpServers": ${JSON.stringify({ gitlocket: value })}}`)
   })
 })
 
-test('comments stay where they are, with a trailing comma and without', () => {
+test('comments keep their places, with a trailing comma and without', () => {
   const [before, after] = [
     '{\n  // servers\n  "mcpServers": {\n    "other": { "command": "x" }',
     ' // of mine\n    /* none\n       more */\n  },\n  "last": 1, // end\n}\n',
@@ -59,7 +59,7 @@ test('comments stay where they are, with a trailing comma and without', () => {
   expect(added(`${before},${after}`)).toBe(`${before},${shown}${block}${rest}`)
 })
 
-test('a line comment before the end of one line does not swallow what is added', () => {
+test('a line comment before the end of one line does not swallow the new value', () => {
   const text = added('{"mcpServers": {"a": {} // mine\n}}')
   expect(parse(text)).toEqual({ mcpServers: { a: {}, gitlocket: value } })
 })
@@ -115,7 +115,7 @@ test.each([
   expect(attempt).not.toThrow('s3cr3t')
 })
 
-test('refuses what is nested too deeply', () => {
+test('refuses values that are nested too deeply', () => {
   expect(() => addTo('the file', '['.repeat(200_000), wanted)).toThrow('nested too deeply')
 })
 
@@ -126,7 +126,7 @@ test('names that objects inherit are names like others', () => {
   expect(added('{}', own)).toContain('"valueOf"')
 })
 
-test('of any file nothing changes but what is new', () => {
+test('changes nothing in any file but the new value', () => {
   const spaces = fc.constantFrom('', ' ', '\n', '\r\n  ', '\t', ' /* c */ ', ' // c\n')
   const other = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 })
   const inner = fc.option(other, { nil: undefined })

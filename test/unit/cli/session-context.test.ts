@@ -37,7 +37,7 @@ const hostile: readonly string[] = [
   '/\ud800',
 ]
 
-test.each(hostile)('hostile name %# stays one quoted word of one line', (path) => {
+test.each(hostile)('hostile name %# is one quoted word of one line', (path) => {
   const plain = sessionContext([memory('/x')], now).split('\n')
   const lines = sessionContext([memory(path)], now).split('\n')
   expect(lines.length).toBe(plain.length)

@@ -55,7 +55,7 @@ test.each([
   expect([...judged(judge)]).toEqual([...points].toSorted((a, b) => a - b))
 })
 
-test('a space is refused at both ends, and within is none', () => {
+test('refuses a space at both ends, and accepts one within', () => {
   for (const point of spaces) {
     const one = String.fromCodePoint(point)
     const texts = [`${one}a`, `a${one}`, `a${one}a`]

@@ -22,7 +22,7 @@ const publicHalf = {
   name: 'Zoë’s laptop',
 }
 
-test('a card is the two public keys, a name and two signatures, and says its device id', () => {
+test('a card is the two public keys, a name and two signatures, and shows its device id', () => {
   expect(parseDeviceCard(card)).toEqual(publicHalf)
   expect(card.split('\n')[0]).toContain(formatId('device', identity.deviceId))
   expect(Math.max(...card.split('\n').map((line) => line.length))).toBeLessThanOrEqual(76)
@@ -52,7 +52,7 @@ test('a card holds nothing secret', () => {
   }
 })
 
-test('an error says nothing of what it was given', () => {
+test('an error reveals nothing of its input', () => {
   const read = (): unknown => parseDeviceCard('GITLOCKET-DEVICE-1-SECRET')
   expect(read).toThrow(refused)
   expect(read).not.toThrow(/SECRET/)

@@ -102,7 +102,7 @@ test('the same plaintext at another place has another salt and other bytes', () 
 })
 
 describe('padding', () => {
-  test('of a size that is no step is envelope_padding before anything is decoded', () => {
+  test('of a size that is not a step is envelope_padding before anything is decoded', () => {
     const header = envelope.slice(0, 24)
     const odd = sealBytes({
       header,

@@ -113,7 +113,7 @@ function passphraseSlotOf(byte: string): PassphraseSlot {
   return { slotId: byte.repeat(16), argon2 }
 }
 
-/** For somebody, whom nothing shows. */
+/** A slot for an unknown device. */
 function keySlot(byte: number): Slot {
   const ciphertext = new Uint8Array(1120).fill(byte)
   return { ...passphraseSlot, type: 'key', passphrase: undefined, ciphertext }

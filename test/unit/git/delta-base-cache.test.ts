@@ -1,4 +1,4 @@
-// The cache of delta bases: what it finds is what was added, whatever the ring has overwritten.
+// The cache of delta bases: it finds objects as they were added, whatever the ring has overwritten.
 
 import { expect, test } from 'vitest'
 import { equalBytes } from '../../../src/bytes.ts'
@@ -36,7 +36,7 @@ test('what fits is kept: the newest half of the bytes at least', () => {
   expect(kept).toEqual([90, 91, 92, 93, 94, 95, 96, 97, 98, 99])
 })
 
-test('what is in it stays while it grows, until it is as large as it may be', () => {
+test('keeps its objects while it grows, up to its largest size', () => {
   const cache = new DeltaBaseCache(1_000_000)
   const found = (count: number): readonly number[] => {
     const keys = Array.from({ length: count }, (_, key) => key)
@@ -51,7 +51,7 @@ test('what is in it stays while it grows, until it is as large as it may be', ()
   expect(found(101)).toEqual(Array.from({ length: 100 }, (_, key) => key + 1))
 })
 
-test('what is found may be changed without harm', () => {
+test('a returned object may be changed without harm', () => {
   const cache = new DeltaBaseCache(1000)
   cache.add(1, { type: 'tree', body: tree(1, 10) })
   cache.find(1)?.body.fill(0)

@@ -129,7 +129,7 @@ test('a delta whose header gets shorter moves what follows it', async () => {
   set.close()
 })
 
-test('a damaged pack is refused and stays', async () => {
+test('a damaged pack is refused and kept', async () => {
   const directory = temporaryDirectory()
   const { name } = await writePack(systemDisk, directory, unique)
   const index = join(directory, `${name}.idx`)

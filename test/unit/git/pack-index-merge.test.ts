@@ -84,7 +84,7 @@ test('merged indexes are, byte for byte, the index of all their rows', async () 
   await fc.assert(property, { seed, numRuns: full ? 2000 : 60 })
 })
 
-test('columns longer than what is written at once are whole', async () => {
+test('columns longer than a single write are whole', async () => {
   const rows = Array.from({ length: 8000 }, (_, n): Row => {
     return { oid: Buffer.from(noise(`${n}`, 20)), offset: 12 + n * 100, crc: n * 500_000 }
   })

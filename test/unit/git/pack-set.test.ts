@@ -51,7 +51,7 @@ function onOid(delta: Uint8Array, base: string): Uint8Array {
 }
 
 describe('PackSet', () => {
-  test('reads what was written, and knows what was not', async () => {
+  test('reads written objects, and knows that others are missing', async () => {
     const directory = temporaryDirectory()
     await writePack(systemDisk, directory, objects)
     const set = openSet(directory)
@@ -197,7 +197,7 @@ describe('PackSet', () => {
   })
 })
 
-describe('PackSet with indexes that stay in their files', () => {
+describe('PackSet with indexes that are read from their files', () => {
   function openPaged(directory: string): PackSet {
     const set = new PackSet(systemDisk, directory, { indexBytesMax: 0 })
     set.rescan()
@@ -257,7 +257,7 @@ describe('PackSet with indexes that stay in their files', () => {
   })
 })
 
-/** Whether it says that it has no such object; a refusal says no such thing. */
+/** Whether it reports the object as missing; an error is no such report. */
 function isMissing(set: PackSet, oid: string): boolean {
   try {
     return set.read(oid) === undefined

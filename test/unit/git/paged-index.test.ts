@@ -1,4 +1,4 @@
-// An index that stays in its file answers as the one in RAM does, and is not misled by damage.
+// An index that is read from its file answers as the one in RAM does, and is not misled by damage.
 
 import { truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -63,7 +63,7 @@ describe('an intent', () => {
   const whole: PurgeIntent = { ...intent('c', 'z', 'bcx'), name, packs }
   const bytes = encodeIntent(whole, testSecret)
 
-  test('decodes to what was encoded', () => {
+  test('decodes to its contents', () => {
     expect(decodeIntent(name, bytes)).toEqual(whole)
     expect(openIntent(name, bytes, testSecret)).toEqual(whole)
   })
@@ -157,7 +157,7 @@ describe('the intents of a store', () => {
     expect(files()).toHaveLength(left)
   })
 
-  test('keep what was committed once, though another program moves the branch back', async () => {
+  test('keep a committed erasure, though another program moves the branch back', async () => {
     const { intents, files } = await written()
     expect(intents.pending(id('z'))).toBe(2)
     // Another one, that was never committed.

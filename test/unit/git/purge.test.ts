@@ -32,7 +32,7 @@ describe('the purge', () => {
     const place = await prepareStore()
     const more = new TestHistory(33, history.at(-1)?.next).take(1)
     const store = await openDiskObjectStore(place)
-    // Of one size with what comes, packs would be merged.
+    // Packs of the same size as the new one would be merged.
     await store.compact()
     const packsBefore = packFiles(place.directory, /\.pack$/)
     const late = eraseBlob([...more], 0)
@@ -48,7 +48,7 @@ describe('the purge', () => {
     const place = await prepareStore()
     const store = await openDiskObjectStore(place)
     await commitErasure(store, erasure)
-    // The branch of stock git is still the old history, and must stay whole.
+    // The branch of stock git is still the old history, and must remain whole.
     expectSound(place)
     expect(store.read(secretOid ?? '')).toBeDefined()
     const other = await openDiskObjectStore(place)
@@ -58,7 +58,7 @@ describe('the purge', () => {
     expectSound(place)
   })
 
-  test('goes on where a sync drops what it has received meanwhile', async () => {
+  test('continues if a sync drops its received pack at the same time', async () => {
     const place = await prepareStore()
     const received = join(place.directory, 'gitlocket/incoming/of-a-sync')
     mkdirSync(received, { recursive: true })
@@ -82,7 +82,7 @@ describe('the purge', () => {
   })
 
   test(
-    'leaves what is committed while a checkpoint packs to the next one',
+    'leaves commits that come while a checkpoint packs to the next one',
     { tags: 'slow' },
     async () => {
       const place = await prepareStore({ packAll: false })
@@ -152,7 +152,7 @@ describe('the purge', () => {
       }
       return turns
     })()
-    // Erases below what the other one wrote meanwhile: on its head.
+    // Erases on the head that the other handle has written in between.
     const written = await store.exclusive(async () => {
       const { transition } = erasure
       const late = await lateErasure(store)
@@ -163,14 +163,14 @@ describe('the purge', () => {
     await store.checkpoint()
     progress.done = true
     expect(await busy).toBeGreaterThan(0)
-    // A reader goes on with the files that it has open; every other one finds nothing.
+    // A reader continues with its open files; every other one finds nothing.
     expectErased(place.directory, store, { dead: written.dead, secret: erasure.secret })
     await other.close()
     await store.close()
     expectSound(place)
   })
 
-  test('cancels what was staged by a process that died, and removes its packs', async () => {
+  test('cancels the staged objects of a process that died, and removes its packs', async () => {
     const place = await prepareStore()
     const intent = Buffer.from('not a whole file')
     place.write('gitlocket/purge-0123456789abcdef.00112233445566aa.tmp', intent)
@@ -193,7 +193,7 @@ describe('the purge', () => {
       ...inline,
       async write(objects) {
         await inline.write(objects)
-        // Its objects go to a pack, and only a frame of the journal leads to them.
+        // Its objects are packed, and only a frame of the journal refers to them.
         await other.exclusive(async () => {
           await other.stage(more.objects)
           await other.commit([{ ...more, objects: [] }])
@@ -226,7 +226,7 @@ describe('the purge', () => {
     expectSound(place)
   })
 
-  test('says so when its list is damaged, and keeps everything', async () => {
+  test('reports a damaged list, and keeps everything', async () => {
     const place = await prepareStore()
     place.write('gitlocket/purge-0123456789abcdef', 'damaged')
     const store = await openDiskObjectStore(place)
@@ -257,7 +257,7 @@ function rewritten(): Parameters<typeof eraseBlob>[0] {
   })
 }
 
-/** The same erasure after commits of somebody else: it leaves them out, so they are dead too. */
+/** The same erasure after another handle's commits: it leaves them out, so they are dead too. */
 async function lateErasure(
   store: ObjectStore,
 ): Promise<{ expected: string | undefined; dead: ReadonlySet<string> }> {

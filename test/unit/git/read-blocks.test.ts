@@ -3,7 +3,7 @@ import { CacheBudget } from '../../../src/cache-budget.ts'
 import { ReadBlocks } from '../../../src/git/pack/read-blocks.ts'
 
 const block = 16 * 1024
-/** How many stay without a budget. */
+/** The number of blocks kept without a budget. */
 const kept = 32
 
 /** A file in RAM that counts how often it is read. */
@@ -74,7 +74,7 @@ describe('ReadBlocks', () => {
     expect(budget.bytes).toBe(0)
   })
 
-  test('makes room for a cache that is in use, and goes on with few blocks without any', () => {
+  test('makes room for a cache that is in use, and works with few blocks without any', () => {
     const budget = new CacheBudget(6 * block)
     const { bytes, reads, blocks } = fileOf(9 * block, budget)
     for (const start of [0, 1, 2, 3, 4, 5, 6, 7]) blocks.at(start * block)

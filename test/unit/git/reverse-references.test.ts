@@ -1,5 +1,5 @@
-// Whether what stays names what is to be erased: asked of objects packed by us and by git, and
-// loose, for every object alone and for sets that nothing outside of them names.
+// Whether remaining objects refer to those that will be erased: asked of objects packed by us and
+// by git, and loose, for every object alone and for sets that nothing outside of them names.
 // @module-tag slow
 
 import { writeFileSync } from 'node:fs'
@@ -40,7 +40,7 @@ describe.each(storings)('objects %s', (storing, repack) => {
     expect(some.some(({ oid }) => referrers.has(oid))).toBe(true)
   })
 
-  test('of which all that lead to one go with it', () => {
+  test('are unreferenced if all that reach one are erased with it', () => {
     const blob = objects.find(({ type }) => type === 'blob')?.oid ?? ''
     const dead = leadingTo(blob)
     expect(hasReverseReference(systemDisk, packs, OidList.of(dead))).toBe(false)

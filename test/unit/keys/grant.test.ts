@@ -22,7 +22,7 @@ test('a grant is made anew from its number, so that nothing of it need be stored
   expect(grantOf(device, storeId, 0)).toEqual(grant)
 })
 
-test('no two numbers give one grant: there is none beyond 32 bits', () => {
+test('no two numbers give one grant, and numbers end at 32 bits', () => {
   expect(grantOf(device, storeId, 2 ** 32 - 1).secret).not.toEqual(grant.secret)
   expect(() => grantOf(device, storeId, 2 ** 32)).toThrow(
     expect.objectContaining({ code: 'change_too_large' }),

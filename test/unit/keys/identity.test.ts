@@ -74,7 +74,7 @@ describe('a recovery key', () => {
     expect(isOf(storeId)).toBe(true)
   })
 
-  test('says which store it is of by the last 5 bytes of its id, in its first group', () => {
+  test('shows which store it is of by the last 5 bytes of its id, in its first group', () => {
     const { isOf } = parseRecoveryKey(recoveryText)
     expect(isOf(`${'ff'.repeat(11)}${storeId.slice(22)}`)).toBe(true)
     for (let at = 11; at < 16; at++) {

@@ -1,5 +1,6 @@
 // A keyring follows from its directory and keys (FORMAT §7): made twice it is the same, bytes that
-// differ are refused by whoever can make them, and the planner makes what a verifier accepts.
+// differ are refused by any device that can make them, and the planner makes what a verifier
+// accepts.
 
 import { describe, expect, test } from 'vitest'
 import { toHex } from '../../../src/bytes.ts'
@@ -85,7 +86,7 @@ describe('a keyring', () => {
     await expect(inSlices(checkKeyring(file, audited))).resolves.toBeUndefined()
   })
 
-  test('has other slots for nobody in each directory', () => {
+  test('has other decoy slots in each directory', () => {
     const hashes = [two, three].map(({ directory }) => directoryHash(seed, directory))
     const keys = hashes.flatMap((hash) =>
       [0, 1].map((index) => toHex(nobody(last.epoch, hash, index).kemKey)),

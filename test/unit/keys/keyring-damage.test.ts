@@ -133,7 +133,7 @@ describe('a keyring that is wrong inside:', () => {
     await expect(openKeyring(bytes, zeroId, by(founder))).rejects.toMatchObject({ code: expected })
   })
 
-  /** What opens is checked: everything else in it must follow from what was opened. */
+  /** A keyring that opens is checked: everything else in it must follow from the opened parts. */
   test.each<readonly [string, string, (file: KeyringFile) => KeyringFile]>([
     [
       'a directory without an entry that has a slot',

@@ -98,7 +98,7 @@ describe('a new keyring', () => {
     await expect(reopen(first, unlock)).rejects.toMatchObject({ code: 'wrong_key' })
   })
 
-  test('says that there is no passphrase', async () => {
+  test('reports that it has no passphrase', async () => {
     const unlock = { type: 'passphrase', passphrase: 'some passphrase' } as const
     await expect(reopen(first, unlock)).rejects.toThrow(/has no passphrase/)
   })
@@ -114,7 +114,7 @@ describe('a new keyring', () => {
     }
   })
 
-  test('shows four slots of one size, for the founder, the recovery key and nobody', () => {
+  test('shows four slots of one size, for the founder, the recovery key and decoys', () => {
     const file = decodeKeyring(first.bytes)
     expect(file.slots.map((slot) => slot.type)).toEqual(Array(4).fill('key'))
     const sizes = file.slots.map((slot) => slot.envelope.length + slot.ciphertext.length)
@@ -326,7 +326,7 @@ describe('a passphrase', () => {
     },
   )
 
-  test('is removed with null, and the recovery key stays', async () => {
+  test('is removed with null, and the recovery key still works', async () => {
     const next = await startEpoch(withPassphrase, { passphrase: null }, random)
     await expect(reopen(next, { type: 'passphrase', passphrase })).rejects.toThrow(/no passphrase/)
     const recovered = await reopen(next, { type: 'recovery', recoveryKey: recoveryText })

@@ -1,4 +1,4 @@
-// Starts of a device: what is made is what is read, and refusals that no vector shows. The faults
+// Starts of a device: a start is read as it was made, and refusals that no vector shows. The faults
 // of their bytes are vectors.
 
 import { describe, expect, test } from 'vitest'
@@ -70,7 +70,7 @@ function withMemories(memories: readonly StartMemory[]): Said {
   return { ...said, state: { ...said.state, memories } }
 }
 
-describe('what a device says is read', () => {
+describe('reads the statement of a device', () => {
   test.each([
     ['without a floor', said],
     ['with a floor', { ...said, floor }],

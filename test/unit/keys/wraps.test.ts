@@ -59,7 +59,7 @@ describe('wraps are shown by fours, eights and so on', () => {
     expect(blobOf(five.slice(0, 1))).toHaveLength(blobOf(five.slice(0, 4)).length)
   })
 
-  test('with those for nobody in the same shape', () => {
+  test('with decoys of the same shape', () => {
     const { sealed } = wrapsOf(five.slice(0, 2))
     // Magic, suite, type, flags and kid: all that is not random.
     const shapes = new Set(sealed.map((wrap) => `${wrap.length} ${wrap.slice(0, 24).join()}`))
@@ -100,6 +100,6 @@ test('wraps of an epoch that has passed give no keys under the kid of the next',
   expect(openWraps(wraps, pair.publicKey, keysOf(0))).toBeUndefined()
 })
 
-test('what is decoded is what was given', () => {
+test('decodes to the values that were encoded', () => {
   expect(wrapsOf(five)).toMatchObject({ kid: epoch.kid, seed, counter: 7 })
 })

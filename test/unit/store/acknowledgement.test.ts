@@ -1,5 +1,5 @@
 // Which devices have accepted a redaction, on real clones: a device shows it by writing on top of
-// it, a new device never had the erased text, and a device that writes nothing stays pending.
+// it, a new device never had the erased text, and a device that writes nothing is still pending.
 
 import { describe, expect, test } from 'vitest'
 import { formatId } from '../../../src/format/id.ts'

@@ -1,5 +1,5 @@
-// Redaction through the façade: which versions are selected, which requests are refused, and what
-// remains afterwards.
+// Redaction through the façade: which versions are selected, which requests are refused, and the
+// remaining versions.
 
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// The queue of writers: a checkpoint waits for what was submitted before it, not for later work;
+// The queue of writers: a checkpoint waits for work submitted before it, not for later work;
 // and a sync holds writes back.
 
 import { expect, test } from 'vitest'

@@ -123,7 +123,7 @@ describe('ordinary writing is not marked:', () => {
     if (expected !== undefined) expect(shown).toBe(expected)
   })
 
-  test('no text hides in what is not marked: each needs a character that is seen', () => {
+  test('no text hides without a mark: each needs a visible character', () => {
     const pool = [
       '\u200c',
       '\u200d',
@@ -155,7 +155,7 @@ describe('ordinary writing is not marked:', () => {
   })
 })
 
-test('JSON stays JSON, with the same value', () => {
+test('JSON is still JSON, with the same value', () => {
   const value = { a: `x\u009b\u202e\u2028${tags('no')}\u200b`, '\u200b': ['\r\n', '\ufeff'] }
   const shown = visibleJson(JSON.stringify(value))
   expect(JSON.parse(shown)).toEqual(value)
@@ -177,7 +177,7 @@ test('the parts of a text are all of it, in its order', () => {
   expect(whole.join('')).toBe(text)
 })
 
-test('a count is of all texts, and reads what is spread over them', () => {
+test('a count covers all texts, and reads a message that is spread over them', () => {
   expect(countHidden(`a${tags('Ig')}b${tags('no')}`, tags('re'))).toEqual({
     count: 6,
     label: '6 hidden characters, U+E0049–U+E0072: "Ignore"',

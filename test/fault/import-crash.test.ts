@@ -6,7 +6,7 @@ import { rmSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { utf8 } from '../../src/bytes.ts'
 import { planImport, writeJobs } from '../../src/cli/import/plan.ts'
-import type { Candidate } from '../../src/cli/import/source.ts'
+import type { TextCandidate } from '../../src/cli/import/source.ts'
 import {
   type Author,
   createStore,
@@ -32,7 +32,7 @@ function textOf(index: number): string {
   return `${index}\n`.repeat(20)
 }
 
-const candidates: readonly Candidate[] = Array.from({ length: COUNT }, (_, index) => ({
+const candidates: readonly TextCandidate[] = Array.from({ length: COUNT }, (_, index) => ({
   path: `/in/${index}.md`,
   origin: `${index}.md`,
   read: () => utf8(textOf(index)),

@@ -150,18 +150,6 @@ export function readEnvironment(storeOption: string | undefined): Environment {
   }
 }
 
-type Variables = Omit<
-  Environment,
-  | keyof DefaultPlaces
-  | 'storeDirectory'
-  | 'homeDirectory'
-  | 'claudeDirectory'
-  | 'claudePolicyDirectory'
-  | 'basicMemoryDirectories'
-  | 'hostName'
-  | 'terminal'
->
-
 /** As basic-memory resolves them; older versions know no XDG_CONFIG_HOME. */
 function basicMemoryDirectories(): readonly string[] {
   const named = variable('BASIC_MEMORY_CONFIG_DIR')
@@ -172,7 +160,7 @@ function basicMemoryDirectories(): readonly string[] {
 }
 
 /** The facts that variables state by themselves. */
-function readVariables(): Variables {
+function readVariables() {
   return {
     identityText: takeVariable('GITLOCKET_IDENTITY'),
     passphraseFile: variable('GITLOCKET_PASSPHRASE_FILE'),

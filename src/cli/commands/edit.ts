@@ -21,7 +21,7 @@ import {
   type Input,
 } from '../call/command.ts'
 import { authorOf, authorOptions } from '../call/options.ts'
-import { type Scratch, withScratchDirectory } from '../machine/scratch-directory.ts'
+import { type ScratchDirectory, withScratchDirectory } from '../machine/scratch-directory.ts'
 import { withStore } from '../store/open-store.ts'
 import { askYes, canAsk } from '../terminal/prompt.ts'
 import { changedAnswer, unchangedAnswer } from '../text/memories.ts'
@@ -111,7 +111,11 @@ function editText(
 }
 
 /** Runs the editor through the shell, as git does: the variable may hold arguments. */
-function runEditor(context: Context, file: string, useBy: Scratch['useBy']): Promise<void> {
+function runEditor(
+  context: Context,
+  file: string,
+  useBy: ScratchDirectory['useBy'],
+): Promise<void> {
   const editor = context.environment.editor ?? 'vi'
   return new Promise((resolve, reject) => {
     const child = spawn('/bin/sh', ['-c', `${editor} "$@"`, editor, file], { stdio: 'inherit' })

@@ -10,7 +10,7 @@ import { findMcpMemory } from '../import/mcp-memory.ts'
 import { findMemoryStore } from '../import/memory-stores.ts'
 import { checkRoom, planImport, type OnConflict, writeJobs } from '../import/plan.ts'
 import { checkPlan, importAnswer } from '../import/report.ts'
-import type { Source } from '../import/source.ts'
+import type { FoundTexts } from '../import/source.ts'
 import { withStore } from '../store/open-store.ts'
 import { withProgress } from '../terminal/progress.ts'
 
@@ -41,8 +41,10 @@ export const commands: readonly Command[] = [
   },
 ]
 
-/** By the value of --from; without one, plain files. */
-const sources: Readonly<Record<string, Source>> = {
+/** By --from. They change nothing, and follow no link below the place that the user has named. */
+const sources: Readonly<
+  Record<string, (context: Context, input: Input) => FoundTexts | Promise<FoundTexts>>
+> = {
   files: findPlainFiles,
   'claude-code': findClaudeCode,
   markdown: findMarkdown,

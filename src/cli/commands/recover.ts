@@ -9,7 +9,7 @@ import { openStore } from '../../store/open.ts'
 import type { OpenOptions } from '../../store/session/open-options.ts'
 import type { Answer, Command, Context, Input } from '../call/command.ts'
 import { deviceNameOf, deviceNameOption } from '../call/options.ts'
-import { type Secret, withSecret } from '../machine/secrets.ts'
+import { type EntrySecret, withSecret } from '../machine/secrets.ts'
 import { closing } from '../store/open-store.ts'
 import { noteStoreHere } from '../store/vanished.ts'
 import { withProgress } from '../terminal/progress.ts'
@@ -59,7 +59,7 @@ async function openIfEnrolled(
 function openWith(
   context: Context,
   identity: Identity,
-  enrolment: Secret | Pick<OpenOptions, 'deviceName'>,
+  enrolment: EntrySecret | Pick<OpenOptions, 'deviceName'>,
 ): Promise<MemoryStore> {
   const { storeDirectory: directory, stateDirectory } = context.environment
   return withProgress(context, 'Verifying the history', (options) =>

@@ -7,7 +7,7 @@ import type { Answer, Command, Context, Input } from '../call/command.ts'
 import { dryRunOption } from '../call/options.ts'
 import { KEY_VARIABLE, SERVER_NAME, shellLine } from '../setup/clients.ts'
 import { countMemories } from '../setup/connect.ts'
-import { exampleOf, planOf, proposalOf, type Plan, type Proposal } from '../setup/plan.ts'
+import { exampleOf, planOf, proposalOf, type SetupPlan, type Proposal } from '../setup/plan.ts'
 import { inTurn } from '../setup/turns.ts'
 import { checkWritable, replaceUserFile, tidy } from '../setup/user-file.ts'
 import { getIdentity, isStoreHere } from '../store/open-store.ts'
@@ -47,7 +47,7 @@ function setup(context: Context, input: Input): Promise<Answer> | Answer {
   return input.flag('write') ? write(context, plan) : instructions(plan)
 }
 
-function instructions(plan: Plan): Answer {
+function instructions(plan: SetupPlan): Answer {
   const { client, parts } = plan
   const command = commandOf(plan)
   const [add, run] = command === undefined ? ['Add', ''] : ['Or add', `  ${shellLine(command)}`]
@@ -72,7 +72,7 @@ function indented(text: string): string {
   return text.replaceAll(/^(?=.)/gm, '  ')
 }
 
-function difference(plan: Plan): Answer {
+function difference(plan: SetupPlan): Answer {
   const proposals = plan.parts.map(proposalOf)
   const found = proposals.map(({ file, text }) => {
     return { file: file.path, status: text === undefined ? 'unchanged' : 'proposed' }
@@ -86,7 +86,7 @@ function differenceText({ file, text, lines }: Proposal): string {
   return `${file.path}: would get\n${lines.map((line) => `+ ${line}\n`).join('')}`
 }
 
-async function write(context: Context, plan: Plan): Promise<Answer> {
+async function write(context: Context, plan: SetupPlan): Promise<Answer> {
   const { target } = plan
   if (!('url' in target)) checkHasStore(context)
   const proposals = await inTurn(context.environment, () => changeFiles(plan))
@@ -119,7 +119,7 @@ async function write(context: Context, plan: Plan): Promise<Answer> {
 }
 
 /** What it proposes is read in the same turn: two set-ups may add to one file. */
-async function changeFiles(plan: Plan): Promise<readonly Proposal[]> {
+async function changeFiles(plan: SetupPlan): Promise<readonly Proposal[]> {
   const proposals = plan.parts.map(proposalOf)
   for (const { file, text } of proposals) if (text !== undefined) checkWritable(file)
   for (const { file, text } of proposals) {
@@ -136,7 +136,7 @@ function checkHasStore(context: Context): void {
 }
 
 /** The program's own command for the server, where it has one. */
-function commandOf({ client, scope, target }: Plan): readonly string[] | undefined {
+function commandOf({ client, scope, target }: SetupPlan): readonly string[] | undefined {
   if (client.name !== 'claude-code') return undefined
   const start = ['claude', 'mcp', 'add']
   if ('url' in target) {
@@ -150,7 +150,7 @@ function commandOf({ client, scope, target }: Plan): readonly string[] | undefin
   return [...start, ...env, '--scope', scope, SERVER_NAME, '--', command, ...args]
 }
 
-function keyAdvice({ client, target }: Plan): readonly string[] {
+function keyAdvice({ client, target }: SetupPlan): readonly string[] {
   if (!('url' in target)) return []
   const key = 'an API key of the server (`gitlocket api-key create` there makes one)'
   const store =
@@ -163,12 +163,10 @@ function keyAdvice({ client, target }: Plan): readonly string[] {
     : [`${client.title} asks for ${key}, and keeps it`, store]
 }
 
-interface FileStatus {
-  readonly file: string
-  readonly status: string
-}
-
-function answerJson(plan: Plan, files: readonly FileStatus[]): Readonly<Record<string, unknown>> {
+function answerJson(
+  plan: SetupPlan,
+  files: readonly { readonly file: string; readonly status: string }[],
+): Readonly<Record<string, unknown>> {
   const { client, scope, entry } = plan
   const command = commandOf(plan)
   return {

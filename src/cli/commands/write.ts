@@ -171,7 +171,7 @@ async function rm(context: Context, input: Input): Promise<Answer> {
   const author = authorOf(context, input)
   return withStore(context, async (store) => {
     const isDirectory = (await store.list(path, { depth: 0 }))?.type === 'directory'
-    const applied = await runIn(store, author, actions.remove, { path })
+    const applied = await actions.remove(writingTo(store, author), { path })
     const memories = countText(applied.versionIds.length, 'memory', 'memories')
     return changedAnswer(`Deleted ${path}${isDirectory ? `/ with ${memories}` : ''}`, path, applied)
   })
@@ -184,25 +184,18 @@ async function mv(context: Context, input: Input): Promise<Answer> {
   return changedAnswer(`Moved ${old_path} to ${new_path}`, new_path, applied)
 }
 
-type Action<Request, Result> = (context: OperationContext, request: Request) => Promise<Result>
-
 function run<Request, Result>(
   context: Context,
   input: Input,
-  action: Action<Request, Result>,
+  action: (context: OperationContext, request: Request) => Promise<Result>,
   request: Request,
 ): Promise<Result> {
   const author = authorOf(context, input)
-  return withStore(context, (store) => runIn(store, author, action, request))
+  return withStore(context, (store) => action(writingTo(store, author), request))
 }
 
-function runIn<Request, Result>(
-  store: MemoryStore,
-  author: Author,
-  action: Action<Request, Result>,
-  request: Request,
-): Promise<Result> {
-  return action({ store, me: store.as(author), access: 'read_write' }, request)
+function writingTo(store: MemoryStore, author: Author): OperationContext {
+  return { store, me: store.as(author), access: 'read_write' }
 }
 
 /** The one of --text, --file and `-` that is given. */

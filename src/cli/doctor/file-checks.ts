@@ -9,7 +9,7 @@ import type { Environment } from '../call/environment.ts'
 import { findForeignFiles } from '../machine/foreign-owner.ts'
 import { isInRam, leftScratchDirectories } from '../machine/scratch-directory.ts'
 import { countText, sizeText } from '../text/words.ts'
-import { fail, failed, ok, type Finding, warn } from './finding.ts'
+import { fail, failed, ok, type DoctorFinding, warn } from './finding.ts'
 
 /** `f_type` of statfs(2) of file systems whose locks or fsync are unreliable. */
 const networkFileSystems: ReadonlyMap<number, string> = new Map([
@@ -28,7 +28,7 @@ const FOREIGN = 0o077
 const FREE_BYTES_LOW = 100_000_000
 
 /** `isStore`: whether there may be a store; without one nothing is missing yet. */
-export function checkFiles(environment: Environment, isStore: boolean): readonly Finding[] {
+export function checkFiles(environment: Environment, isStore: boolean): readonly DoctorFinding[] {
   const { storeDirectory, stateDirectory } = environment
   return [
     guarded('Identity', () => checkIdentity(environment, isStore)),
@@ -41,7 +41,7 @@ export function checkFiles(environment: Environment, isStore: boolean): readonly
   ]
 }
 
-function guarded(check: string, look: () => Finding): Finding {
+function guarded(check: string, look: () => DoctorFinding): DoctorFinding {
   try {
     return look()
   } catch (error) {
@@ -49,7 +49,7 @@ function guarded(check: string, look: () => Finding): Finding {
   }
 }
 
-function checkIdentity(environment: Environment, isStore: boolean): Finding {
+function checkIdentity(environment: Environment, isStore: boolean): DoctorFinding {
   const { identityFile, storeDirectory } = environment
   const check = 'Identity'
   try {
@@ -69,7 +69,11 @@ function checkIdentity(environment: Environment, isStore: boolean): Finding {
   return ok(check, identityFile)
 }
 
-function checkState(stateDirectory: string, storeDirectory: string, isStore: boolean): Finding {
+function checkState(
+  stateDirectory: string,
+  storeDirectory: string,
+  isStore: boolean,
+): DoctorFinding {
   const check = 'State directory'
   if (stateDirectory === storeDirectory || isBelow(stateDirectory, storeDirectory)) {
     const fix = 'Move it elsewhere and set GITLOCKET_STATE_DIRECTORY'
@@ -81,7 +85,7 @@ function checkState(stateDirectory: string, storeDirectory: string, isStore: boo
   return warn(check, `none at ${stateDirectory}`, 'The first command on the store creates it')
 }
 
-function checkPermissions(...directories: readonly string[]): Finding {
+function checkPermissions(...directories: readonly string[]): DoctorFinding {
   const open = directories.flatMap((directory) => readableByOthers(directory))
   if (open.length === 0) return ok('Permissions', 'no other user can read the store and its state')
   const some = `other users can read ${countText(open.length, 'file', 'files')}, such as ${open[0]}`
@@ -99,7 +103,7 @@ function readableByOthers(path: string): string[] {
 }
 
 /** Such as `sudo` leaves; this user may be able to replace them, not to read them. */
-function checkOwner(environment: Environment): Finding {
+function checkOwner(environment: Environment): DoctorFinding {
   const { paths, uid, gid } = findForeignFiles(environment)
   const [first] = paths
   if (first === undefined) return ok('Owner', 'no file of another user is in the way')
@@ -112,7 +116,7 @@ function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`
 }
 
-function checkFileSystem(directory: string): Finding {
+function checkFileSystem(directory: string): DoctorFinding {
   const check = 'File system'
   const network = networkFileSystem(existing(directory))
   if (network !== undefined) {
@@ -123,14 +127,14 @@ function checkFileSystem(directory: string): Finding {
   return warn(check, 'in RAM: a restart loses the store', 'Keep the store on a disk')
 }
 
-function checkSpace(directory: string): Finding {
+function checkSpace(directory: string): DoctorFinding {
   const { bavail, bsize } = statfsSync(existing(directory))
   const free = bavail * bsize
   if (free >= FREE_BYTES_LOW) return ok('Free space', sizeText(free))
   return warn('Free space', sizeText(free), 'Free space on the disk of the store')
 }
 
-function checkScratch(environment: Environment): Finding {
+function checkScratch(environment: Environment): DoctorFinding {
   const leftovers = leftScratchDirectories(environment)
   if (leftovers.length === 0) return ok('Left by edit', 'nothing')
   const count = countText(leftovers.length, 'directory', 'directories')

@@ -5,7 +5,7 @@
 import { lstatSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { lineFileBytesMax } from '../../limits.ts'
-import { type Finding, ok, warn } from './finding.ts'
+import { type DoctorFinding, ok, warn } from './finding.ts'
 
 const CHECK = 'Foreign files'
 const NAMED_MAX = 20
@@ -55,7 +55,7 @@ function readLatin1(path: string): string {
   }
 }
 
-export function checkForeignFiles(foreign: readonly string[]): Finding {
+export function checkForeignFiles(foreign: readonly string[]): DoctorFinding {
   if (foreign.length === 0) return ok(CHECK, 'none')
   const names = foreign.slice(0, NAMED_MAX).map((name) => JSON.stringify(name))
   const more = foreign.length - names.length

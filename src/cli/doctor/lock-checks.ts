@@ -8,15 +8,13 @@ import { answersAt } from '../../disk/life-socket.ts'
 import { findLockHolder } from '../../disk/process-lock.ts'
 import { type ProcessOwner, thisProcess } from '../../disk/process-owner.ts'
 import { branchName } from '../../git/refs/branch.ts'
-import { failed, type Finding, ok, warn } from './finding.ts'
+import { failed, type DoctorFinding, ok, warn } from './finding.ts'
 
 const PATIENCE_MS = 1000
 const POLL_MS = 50
 
-type State = 'running' | 'silent' | 'ended' | 'unknown'
-
 export interface LockCheck {
-  readonly findings: readonly Finding[]
+  readonly findings: readonly DoctorFinding[]
   /** Whether a process that may still run holds one of them. */
   readonly held: boolean
 }
@@ -32,7 +30,7 @@ export async function checkLocks(storeDirectory: string): Promise<LockCheck> {
 }
 
 /** The store removes its own branch locks within moments, even those of a process that died. */
-function checkBranchLock(storeDirectory: string): readonly Finding[] {
+function checkBranchLock(storeDirectory: string): readonly DoctorFinding[] {
   const name = `${branchName}.lock`
   if (systemDisk.stat(`${storeDirectory}/${name}`) === undefined) return []
   return [
@@ -48,7 +46,7 @@ async function examine(
   directory: string,
   check: string,
   name: string,
-): Promise<{ readonly finding: Finding; readonly held: boolean }> {
+): Promise<{ readonly finding: DoctorFinding; readonly held: boolean }> {
   try {
     const holder = await findLastingHolder(`${directory}/${name}`)
     if (holder === undefined) return { finding: ok(check, 'free'), held: false }
@@ -60,7 +58,7 @@ async function examine(
 
 interface LastingHolder {
   readonly owner: ProcessOwner
-  readonly state: State
+  readonly state: 'running' | 'silent' | 'ended' | 'unknown'
 }
 
 /** The holder of a lock, unless it releases the lock in time, as a writer at work does. */
@@ -79,7 +77,7 @@ async function findLastingHolder(path: string): Promise<LastingHolder | undefine
   }
 }
 
-function findingOf(check: string, name: string, { owner, state }: LastingHolder): Finding {
+function findingOf(check: string, name: string, { owner, state }: LastingHolder): DoctorFinding {
   // The process id of another container means nothing here.
   const elsewhere = owner.namespace !== thisProcess().namespace
   const who = `held by ${elsewhere ? 'a process in another container' : `process ${owner.pid}`}`

@@ -27,7 +27,7 @@ import {
 } from '../text/reclaimable.ts'
 import { clockText } from '../text/times.ts'
 import { countText, sizeText } from '../text/words.ts'
-import { fail, failed, ok, type Finding, warn } from './finding.ts'
+import { fail, failed, ok, type DoctorFinding, warn } from './finding.ts'
 import { checkForeignFiles, findForeignFiles } from './foreign-files.ts'
 import { checkLocks } from './lock-checks.ts'
 
@@ -40,7 +40,7 @@ const RECLAIMABLE_BYTES = 10_000_000
 const RECLAIMABLE_SHARE = 0.1
 
 interface StoreCheck {
-  readonly findings: readonly Finding[]
+  readonly findings: readonly DoctorFinding[]
   /** Undefined for a store that cannot be opened. */
   readonly reclaimable: Readonly<Record<string, unknown>> | undefined
 }
@@ -117,7 +117,7 @@ async function checkAsMember(context: Context, isInUse: boolean): Promise<StoreC
 }
 
 /** An auditor opens no store: it verifies the trail, and keeps nothing that could be checked. */
-async function checkAsAuditor(context: Context): Promise<Finding> {
+async function checkAsAuditor(context: Context): Promise<DoctorFinding> {
   try {
     const { storeId, role, entries } = await auditHere(context)
     const commits = countText(entries.length, 'commit', 'commits')
@@ -145,14 +145,14 @@ async function findUnreachable(context: Context, store: MemoryStore): Promise<Un
   }
 }
 
-function checkClock({ clockLeap }: StoreStatus): Finding {
+function checkClock({ clockLeap }: StoreStatus): DoctorFinding {
   if (clockLeap === undefined) return ok('Clock', 'agrees with the newest record')
   const fix =
     'Set the clock if it is wrong; if the record is wrong, the next write corrects its place'
   return warn('Clock', clockText(clockLeap), fix)
 }
 
-function checkPacks({ storage }: StoreStatus): Finding {
+function checkPacks({ storage }: StoreStatus): DoctorFinding {
   const { packs, checkpointError, looseObjects, journalBytes } = storage
   const check = 'Packs'
   if (checkpointError !== undefined) return failed(check, checkpointError)
@@ -164,7 +164,7 @@ function checkPacks({ storage }: StoreStatus): Finding {
 }
 
 /** A checkpoint erases the objects of redacted versions, unless it fails. */
-function checkPurge({ storage, reclaimable }: StoreStatus): Finding {
+function checkPurge({ storage, reclaimable }: StoreStatus): DoctorFinding {
   const { purgePending } = storage
   if (purgePending === 0) return ok('Redaction', 'nothing waits to be erased')
   const found = `${erasedText(purgePending, reclaimable)}, to be erased`
@@ -172,13 +172,13 @@ function checkPurge({ storage, reclaimable }: StoreStatus): Finding {
 }
 
 /** Lists of objects to erase that another identity wrote here, or that someone has planted. */
-function checkForeignPurges({ storage: { foreignPurges } }: StoreStatus): readonly Finding[] {
+function checkForeignPurges({ storage: { foreignPurges } }: StoreStatus): readonly DoctorFinding[] {
   if (foreignPurges === 0) return []
   return [warn('Redaction', foreignListsText(foreignPurges), eraseForeign)]
 }
 
 /** Files that a repair has replaced are useful only while something is still missing. */
-function checkPutAside({ storage: { putAside } }: StoreStatus): readonly Finding[] {
+function checkPutAside({ storage: { putAside } }: StoreStatus): readonly DoctorFinding[] {
   if (putAside === 0) return []
   const fix = `\`gitlocket verify\` reads everything; ${eraseAside}`
   return [warn('Put aside', putAsideText(putAside), fix)]
@@ -188,7 +188,7 @@ function checkPutAside({ storage: { putAside } }: StoreStatus): readonly Finding
 function checkReclaimable(
   { reclaimable, storage }: StoreStatus,
   unreachable: Unreachable,
-): Finding {
+): DoctorFinding {
   const check = 'Reclaimable'
   if ('error' in unreachable) {
     const { error } = unreachable
@@ -214,7 +214,7 @@ function checkReclaimable(
   return warn(check, found, fixes.join('; '))
 }
 
-function checkSize(context: Context, status: StoreStatus): Finding {
+function checkSize(context: Context, status: StoreStatus): DoctorFinding {
   const { commits, memories, contentBytes, settings } = status
   const bytes = diskUsage(context.environment.storeDirectory)
   const found =
@@ -224,14 +224,14 @@ function checkSize(context: Context, status: StoreStatus): Finding {
   return warn('Size', found, `Delete memories: the limit is ${settings.limits.memories}`)
 }
 
-function checkCaches(context: Context): Finding {
+function checkCaches(context: Context): DoctorFinding {
   const directory = cacheDirectory(context.environment)
   const bytes = cacheBytes(context.environment)
   if (bytes === 0) return ok('Caches', 'none; they are created when they help')
   return ok('Caches', `${sizeText(bytes)}, sealed; ${directory} may be deleted at any time`)
 }
 
-function checkGit(context: Context, foreign: readonly string[]): Finding {
+function checkGit(context: Context, foreign: readonly string[]): DoctorFinding {
   const check = 'git fsck'
   const irregular = irregularFiles(context.environment)
   if (irregular.length > 0) {
@@ -278,7 +278,7 @@ function runGit(
  * One finding for each damaged journal. Only for a store that was refused for that: a journal in
  * use by a writer looks damaged too.
  */
-function checkJournals({ storeDirectory }: Environment): readonly Finding[] {
+function checkJournals({ storeDirectory }: Environment): readonly DoctorFinding[] {
   const surveys = surveyJournals(systemDisk, `${storeDirectory}/${ownDirectoryName}`)
   return [...surveys].flatMap(([name, survey]) => {
     if (survey.damage === undefined) return []

@@ -8,10 +8,10 @@ import { findTextFile } from '../../home/files.ts'
 import { type Context, type Input, usageError } from '../call/command.ts'
 import { findObject, isObject, type JsonObject } from '../machine/json.ts'
 import { findMarkdownBelow } from './files.ts'
-import type { Found } from './source.ts'
+import type { FoundTexts } from './source.ts'
 
 /** The source is a directory, the name of a project, or else the default project. */
-export function findBasicMemory(context: Context, input: Input): Promise<Found> {
+export function findBasicMemory(context: Context, input: Input): Promise<FoundTexts> {
   const given = input.findArgument(0)
   const isDirectory = given !== undefined && existsSync(given)
   const root = isDirectory ? given : projectDirectory(context, given)

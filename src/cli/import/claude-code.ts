@@ -10,14 +10,14 @@ import { CommandError, type Context, type Input } from '../call/command.ts'
 import type { Environment } from '../call/environment.ts'
 import { findObject } from '../machine/json.ts'
 import { findMarkdownBelow } from './files.ts'
-import type { Found } from './source.ts'
+import type { FoundTexts } from './source.ts'
 
 /** The program cuts a longer name of a project there, and appends a hash. */
 const PROJECT_LENGTH_MAX = 200
 const SETTING = 'autoMemoryDirectory'
 
 /** The source is a directory of notes, one that holds it, or else that of this project. */
-export function findClaudeCode(context: Context, input: Input): Promise<Found> {
+export function findClaudeCode(context: Context, input: Input): Promise<FoundTexts> {
   const given = input.findArgument(0)
   const root = given === undefined ? memoryOfProject(context) : memoryBelow(given)
   const path = resolve(root)

@@ -7,11 +7,11 @@ import { StoreError } from '../../errors.ts'
 import { attempt } from '../../home/files.ts'
 import type { Context, Input } from '../call/command.ts'
 import { composedPath } from '../text/store-path.ts'
-import { getSource, pathBelow, type Found } from './source.ts'
+import { getSource, pathBelow, type FoundTexts } from './source.ts'
 import { findTree, readInTree, readNamedFile, type TreeRule } from './tree.ts'
 
 /** Every regular file below a directory, or one file. */
-export async function findPlainFiles(context: Context, input: Input): Promise<Found> {
+export async function findPlainFiles(context: Context, input: Input): Promise<FoundTexts> {
   const origin = getSource(input, '<directory-or-file>')
   if (kindOf(origin) === 'directory') return findBelow(context, input, origin, '/', () => undefined)
   const path = composedPath(input.text('to') ?? `/${basename(origin)}`)
@@ -19,7 +19,7 @@ export async function findPlainFiles(context: Context, input: Input): Promise<Fo
   return { candidates: [candidate], leftOut: [], unsuitable: [] }
 }
 
-export function findMarkdown(context: Context, input: Input): Promise<Found> {
+export function findMarkdown(context: Context, input: Input): Promise<FoundTexts> {
   return findMarkdownBelow(context, input, getSource(input, 'a directory with Markdown'), '/')
 }
 
@@ -29,7 +29,7 @@ export async function findMarkdownBelow(
   input: Input,
   root: string,
   place: string,
-): Promise<Found> {
+): Promise<FoundTexts> {
   if (kindOf(root) === 'directory') return findBelow(context, input, root, place, markdownRule)
   throw new StoreError('invalid_input', `${root} is not a directory`)
 }
@@ -47,7 +47,7 @@ async function findBelow(
   root: string,
   place: string,
   rule: TreeRule,
-): Promise<Found> {
+): Promise<FoundTexts> {
   const { files, ...others } = await findTree(root, rule, context.interrupts.signal)
   const candidates = files.map((name) => ({
     path: pathBelow(input, place, name),

@@ -14,7 +14,7 @@ import type { Context, Input } from '../call/command.ts'
 import { isObject, type JsonObject } from '../machine/json.ts'
 import { foldCase } from '../machine/memory-files.ts'
 import { kindOf } from './files.ts'
-import { getSource, pathBelow, type Candidate, type Found } from './source.ts'
+import { getSource, pathBelow, type TextCandidate, type FoundTexts } from './source.ts'
 import { readNamedFile } from './tree.ts'
 
 /** The server reads its whole file for each request: none is nearly as large. */
@@ -22,7 +22,7 @@ const FILE_BYTES_MAX = 256 * MEBIBYTE
 const PLACE = '/mcp-memory'
 const LOOSE_FILE = 'relations.md'
 
-export async function findMcpMemory(context: Context, input: Input): Promise<Found> {
+export async function findMcpMemory(context: Context, input: Input): Promise<FoundTexts> {
   const file = getSource(input, 'the file memory.jsonl of the server')
   if (kindOf(file) !== 'file') throw new StoreError('invalid_input', `${file} is a directory`)
   const bytes = readNamedFile(file, FILE_BYTES_MAX)
@@ -31,7 +31,7 @@ export async function findMcpMemory(context: Context, input: Input): Promise<Fou
   }
   const graph = parseGraph(asUtf8(file, bytes))
   const texts = await inSlices(graphTexts(graph), context.interrupts.signal)
-  const candidates = texts.map(({ name, line, text }): Candidate => {
+  const candidates = texts.map(({ name, line, text }): TextCandidate => {
     const origin = line === undefined ? file : `${file}:${line}`
     return { path: pathBelow(input, PLACE, name), origin, read: () => utf8(text) }
   })
@@ -60,7 +60,10 @@ interface GraphText {
   readonly text: string
 }
 
-function* graphTexts({ entities, relations }: Graph): Generator<undefined, readonly GraphText[]> {
+function* graphTexts({
+  entities,
+  relations,
+}: KnowledgeGraph): Generator<undefined, readonly GraphText[]> {
   const names = entities.map(({ name }) => name)
   const files = entityFiles(names, [LOOSE_FILE])
   const outgoing = new Map<string, string[]>(names.map((name) => [name, []]))
@@ -178,7 +181,7 @@ interface Relation {
   readonly type: string
 }
 
-interface Graph {
+interface KnowledgeGraph {
   /** In the order of the file. */
   readonly entities: readonly Entity[]
   /** Each once, in an order that does not depend on the file's. */
@@ -188,7 +191,7 @@ interface Graph {
 
 const NEWLINE = 0x0a
 
-export function parseGraph(bytes: Uint8Array): Graph {
+export function parseGraph(bytes: Uint8Array): KnowledgeGraph {
   const mentions = new Map<string, [Entity, ...Entity[]]>()
   const relations = new Map<string, Relation>()
   const damaged: { line: number; reason: string }[] = []

@@ -12,7 +12,13 @@ import { readSecretFile } from '../machine/files.ts'
 import { isObject } from '../machine/json.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { getJson, protocolError, type ApiAddress } from './api-client.ts'
-import { getSource, pathBelow, type Candidate, type Found, type LeftOut } from './source.ts'
+import {
+  getSource,
+  pathBelow,
+  type TextCandidate,
+  type FoundTexts,
+  type LeftOutPart,
+} from './source.ts'
 
 const OFFICIAL = 'https://api.anthropic.com'
 /** Memory Stores API §4.3: no page with contents has more. */
@@ -22,7 +28,7 @@ const TOTAL_BYTES_MAX = 1024 * MEBIBYTE
 /** A page may be empty and not the last one. More than this in a row would never end. */
 const EMPTY_PAGES_MAX = 100
 
-export async function findMemoryStore(context: Context, input: Input): Promise<Found> {
+export async function findMemoryStore(context: Context, input: Input): Promise<FoundTexts> {
   const storeId = getSource(input, 'the id of the store, memstore_…,')
   if (!/^[A-Za-z0-9_-]{1,128}$/.test(storeId)) {
     throw usageError('The source must be the id of a store, memstore_…', 'import')
@@ -43,7 +49,7 @@ export async function findMemoryStore(context: Context, input: Input): Promise<F
       progress(listing.fetched.length, Number.POSITIVE_INFINITY)
     } while (cursor !== undefined)
   })
-  const candidates = listing.fetched.map(({ path, bytes }): Candidate => {
+  const candidates = listing.fetched.map(({ path, bytes }): TextCandidate => {
     const name = path.replace(/^\//, '')
     return { path: pathBelow(input, '/', name), origin: path, read: () => bytes }
   })
@@ -53,7 +59,7 @@ export async function findMemoryStore(context: Context, input: Input): Promise<F
 /** The pages that were read. */
 class Listing {
   readonly fetched: { readonly path: string; readonly bytes: Uint8Array }[] = []
-  readonly damaged: LeftOut[] = []
+  readonly damaged: LeftOutPart[] = []
   readonly #paths = new Set<string>()
   readonly #cursors = new Set<string>()
   #bytes = 0

@@ -23,25 +23,25 @@ import type { MemoryStore } from '../../store/memory-store.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { CommandError } from '../call/command.ts'
 import { countText } from '../text/words.ts'
-import { UnsuitableError, type Candidate, type Found, type LeftOut } from './source.ts'
+import { UnsuitableError, type TextCandidate, type FoundTexts, type LeftOutPart } from './source.ts'
 
 /** What to do if a path is taken by something else than the same text. */
 export type OnConflict = 'fail' | 'skip' | 'overwrite'
 
 export interface Job {
-  readonly candidate: Candidate
+  readonly candidate: TextCandidate
   /** The memory to overwrite; undefined to create one. */
   readonly current: ListedMemory | undefined
 }
 
 /** A text that the guard refuses: it is held back, and the rest is imported. */
-export interface Held extends RefusedText {
+export interface HeldText extends RefusedText {
   readonly origin: string
   readonly path: string
 }
 
 /** The memories to write, and the others, each list with its reason. */
-export interface Plan {
+export interface ImportPlan {
   readonly jobs: Job[]
   /** Memories that have the text already. */
   unchanged: number
@@ -50,10 +50,10 @@ export interface Plan {
   /** Paths that are taken, which refuses the import. */
   readonly conflicts: string[]
   /** What cannot be a memory. */
-  readonly unsuitable: LeftOut[]
-  readonly held: Held[]
+  readonly unsuitable: LeftOutPart[]
+  readonly held: HeldText[]
   /** What the guard would find in jobs, if it were on. */
-  readonly flagged: LeftOut[]
+  readonly flagged: LeftOutPart[]
   /** How many memories there would be, and may be. */
   memories: number
   readonly limit: number
@@ -61,9 +61,9 @@ export interface Plan {
 
 export async function planImport(
   store: MemoryStore,
-  { candidates, unsuitable }: Found,
+  { candidates, unsuitable }: FoundTexts,
   { onConflict, signal, progress }: WorkOptions & { readonly onConflict: OnConflict },
-): Promise<Plan> {
+): Promise<ImportPlan> {
   const { settings } = await store.status()
   const planner = new Planner(store, settings, onConflict)
   const { places, plan } = planner
@@ -80,7 +80,7 @@ export async function planImport(
 }
 
 /** The text of a candidate. Throws an `UnsuitableError` if it cannot be that of a memory. */
-function readText(candidate: Candidate, limit: number): string {
+function readText(candidate: TextCandidate, limit: number): string {
   const bytes = candidate.read(limit)
   if (bytes.length > limit)
     throw new UnsuitableError(`more than ${limit} bytes, which is the limit`)
@@ -91,20 +91,20 @@ function readText(candidate: Candidate, limit: number): string {
 
 /** The memories by path, with those that the import adds. */
 class Places {
-  readonly #memories = new Map<string, ListedMemory | Candidate>()
+  readonly #memories = new Map<string, ListedMemory | TextCandidate>()
   readonly #directories = new Map<string, string>()
 
   get count(): number {
     return this.#memories.size
   }
 
-  add(memory: ListedMemory | Candidate): void {
+  add(memory: ListedMemory | TextCandidate): void {
     this.#memories.set(memory.path, memory)
     for (const above of parentPaths(memory.path)) this.#directories.set(above, memory.path)
   }
 
   /** The memory that keeps `path` from being one: at it, below it or above it. */
-  find(path: string): ListedMemory | Candidate | undefined {
+  find(path: string): ListedMemory | TextCandidate | undefined {
     const below = this.#directories.get(path)
     const taken = [path, ...(below === undefined ? [] : [below]), ...parentPaths(path)]
     return this.#memories.get(taken.find((other) => this.#memories.has(other)) ?? '')
@@ -113,7 +113,7 @@ class Places {
 
 class Planner {
   readonly places = new Places()
-  readonly plan: Plan
+  readonly plan: ImportPlan
   readonly #store: MemoryStore
   readonly #settings: Settings
   readonly #onConflict: OnConflict
@@ -126,7 +126,7 @@ class Planner {
     this.plan = { ...lists, unchanged: 0, memories: 0, limit: settings.limits.memories }
   }
 
-  async add(candidate: Candidate): Promise<void> {
+  async add(candidate: TextCandidate): Promise<void> {
     try {
       await this.#plan(candidate)
     } catch (error) {
@@ -136,7 +136,7 @@ class Planner {
     }
   }
 
-  async #plan(candidate: Candidate): Promise<void> {
+  async #plan(candidate: TextCandidate): Promise<void> {
     const path = checkNewPath(candidate.path)
     const content = readText(candidate, this.#settings.limits.contentBytes)
     const occupant = this.places.find(path)
@@ -170,7 +170,7 @@ class Planner {
 }
 
 /** Throws `store_full` if the store cannot hold all of it. */
-export function checkRoom({ memories, limit }: Plan): void {
+export function checkRoom({ memories, limit }: ImportPlan): void {
   if (memories <= limit) return
   throw new StoreError(
     'store_full',
@@ -222,7 +222,7 @@ function changeOf({ candidate, current }: Job, limit: number): Change {
 }
 
 /** Reads it again: a source may be larger than the RAM, and may change after the plan. */
-function contentOf(candidate: Candidate, limit: number): string {
+function contentOf(candidate: TextCandidate, limit: number): string {
   try {
     return readText(candidate, limit)
   } catch (error) {

@@ -4,13 +4,13 @@ import { findingsText } from '../../store/guard/guard.ts'
 import { visibleLine } from '../../text/visible.ts'
 import { CommandError, type Answer } from '../call/command.ts'
 import { countText, listOf, numberText } from '../text/words.ts'
-import type { Held, Plan } from './plan.ts'
-import type { LeftOut } from './source.ts'
+import type { HeldText, ImportPlan } from './plan.ts'
+import type { LeftOutPart } from './source.ts'
 
 export interface Imported {
-  readonly plan: Plan
+  readonly plan: ImportPlan
   /** By the rules of the source, and what cannot be a memory. */
-  readonly leftOut: readonly LeftOut[]
+  readonly leftOut: readonly LeftOutPart[]
   readonly commits: number
   readonly session: string
   readonly dryRun: boolean
@@ -63,7 +63,7 @@ function summary({ plan, dryRun }: Imported): string {
 }
 
 /** A line for each reason, with some names. All are in the JSON. */
-function leftOutNote(leftOut: readonly LeftOut[]): string | undefined {
+function leftOutNote(leftOut: readonly LeftOutPart[]): string | undefined {
   if (leftOut.length === 0) return undefined
   const groups = new Map<string, string[]>()
   for (const { origin, reason } of leftOut) {
@@ -80,7 +80,7 @@ function leftOutNote(leftOut: readonly LeftOut[]): string | undefined {
 }
 
 /** All of them: each needs a decision of its own. */
-function heldNote(held: readonly Held[]): string | undefined {
+function heldNote(held: readonly HeldText[]): string | undefined {
   if (held.length === 0) return undefined
   const lines = held.flatMap(({ origin, findings, sha256 }) => [
     `  ${visibleLine(origin)}: ${findingsText(findings)}`,
@@ -95,12 +95,12 @@ function heldNote(held: readonly Held[]): string | undefined {
 }
 
 /** `line` is null for a finding in the path, which cannot be let through. */
-function heldJson({ origin, path, findings, sha256 }: Held): object {
+function heldJson({ origin, path, findings, sha256 }: HeldText): object {
   const found = findings.map(({ rule, line }) => ({ rule, line: line === 0 ? null : line }))
   return { origin, path, findings: found, sha256: sha256 ?? null }
 }
 
-function flaggedNote(flagged: readonly LeftOut[], dryRun: boolean): string | undefined {
+function flaggedNote(flagged: readonly LeftOutPart[], dryRun: boolean): string | undefined {
   if (flagged.length === 0) return undefined
   const lines = flagged.map(({ origin, reason }) => `${origin}: ${reason}`)
   const what = dryRun ? 'would be' : 'were'
@@ -108,7 +108,10 @@ function flaggedNote(flagged: readonly LeftOut[], dryRun: boolean): string | und
 }
 
 /** Throws `invalid_input` or `path_conflict`, with everything that is wrong. */
-export function checkPlan({ unsuitable, conflicts }: Pick<Plan, 'unsuitable' | 'conflicts'>): void {
+export function checkPlan({
+  unsuitable,
+  conflicts,
+}: Pick<ImportPlan, 'unsuitable' | 'conflicts'>): void {
   const problems: { readonly text: string; readonly hint: string }[] = []
   if (unsuitable.length > 0) {
     const lines = unsuitable.map(({ origin, reason }) => `${origin}: ${reason}`)

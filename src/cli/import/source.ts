@@ -2,11 +2,11 @@
 // leaves out. Whether a text can be a memory is decided in plan.ts, in the same way for all.
 
 import { StoreError } from '../../errors.ts'
-import { type Context, type Input, usageError } from '../call/command.ts'
+import { type Input, usageError } from '../call/command.ts'
 import { composedPath } from '../text/store-path.ts'
 
 /** A text that may become a memory. */
-export interface Candidate {
+export interface TextCandidate {
   /** The path of the memory, not checked yet. */
   readonly path: string
   /** What the user calls it: a file, or a line of one. */
@@ -16,22 +16,19 @@ export interface Candidate {
 }
 
 /** Something that does not become a memory. */
-export interface LeftOut {
+export interface LeftOutPart {
   readonly origin: string
   /** The end of a sentence: `not Markdown`. */
   readonly reason: string
 }
 
-export interface Found {
-  readonly candidates: readonly Candidate[]
+export interface FoundTexts {
+  readonly candidates: readonly TextCandidate[]
   /** What the rules of the source exclude. */
-  readonly leftOut: readonly LeftOut[]
+  readonly leftOut: readonly LeftOutPart[]
   /** Damaged parts of the source. They refuse the import unless the user skips them. */
-  readonly unsuitable: readonly LeftOut[]
+  readonly unsuitable: readonly LeftOutPart[]
 }
-
-/** Must change nothing, and follow no link below the place that the user has named. */
-export type Source = (context: Context, input: Input) => Found | Promise<Found>
 
 /** One part of a source cannot be read; the others can. The message is a reason. */
 export class UnsuitableError extends StoreError {

@@ -11,7 +11,7 @@ import { StoreError } from '../../errors.ts'
 import { attempt, errnoOf, readUpTo, systemProblem } from '../../home/files.ts'
 import { memoriesMax, pathSegmentsMax } from '../../limits.ts'
 import { TimeSlice } from '../../time-slice.ts'
-import { type LeftOut, UnsuitableError } from './source.ts'
+import { type FoundTexts, type LeftOutPart, UnsuitableError } from './source.ts'
 
 /** A larger tree is no place of memories; the user may have named the root of a disk. */
 const ENTRIES_MAX = 2 * memoriesMax
@@ -23,11 +23,9 @@ const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants
 /** Only the owner of a file may ask for it. */
 const O_NOATIME = process.platform === 'linux' ? constants.O_NOATIME : 0
 
-export interface Tree {
+interface FoundFiles extends Omit<FoundTexts, 'candidates'> {
   /** Regular files, as paths relative to the root, with `/` between segments, sorted. */
   readonly files: readonly string[]
-  readonly leftOut: readonly LeftOut[]
-  readonly unsuitable: readonly LeftOut[]
 }
 
 /** Why a file or a directory with this name is left out; undefined if it is not. */
@@ -38,7 +36,7 @@ export async function findTree(
   root: string,
   rule: TreeRule,
   signal: AbortSignal | undefined,
-): Promise<Tree> {
+): Promise<FoundFiles> {
   const walk = new Walk(root, rule, new TimeSlice(signal))
   const held = attempt('list a directory', root, () => openDirectory(root, 0))
   await walk.visit(held, '', 1).finally(() => held.close())
@@ -95,8 +93,8 @@ function openDirectory(path: string, flags: number): HeldDirectory {
 
 class Walk {
   readonly files: string[] = []
-  readonly leftOut: LeftOut[] = []
-  readonly unsuitable: LeftOut[] = []
+  readonly leftOut: LeftOutPart[] = []
+  readonly unsuitable: LeftOutPart[] = []
   readonly #root: string
   readonly #rule: TreeRule
   readonly #slice: TimeSlice
@@ -191,6 +189,6 @@ function suitably<T>(work: () => T): T {
   }
 }
 
-function sorted(items: readonly LeftOut[]): readonly LeftOut[] {
+function sorted(items: readonly LeftOutPart[]): readonly LeftOutPart[] {
   return items.toSorted((a, b) => (a.origin < b.origin ? -1 : 1))
 }

@@ -30,7 +30,7 @@ const USERS_BYTES_MAX = 65_536
 /** `f_type` of statfs(2): tmpfs and ramfs. */
 const ramFileSystems: ReadonlySet<number> = new Set([0x0102_1994, 0x8584_58f6])
 
-export interface Scratch {
+export interface ScratchDirectory {
   readonly directory: string
   /** Marks that another process uses it, which may outlive this one. */
   readonly useBy: (process: number) => void
@@ -40,7 +40,7 @@ export interface Scratch {
 export async function withScratchDirectory<T>(
   context: Context,
   { allowDisk, storeId }: { readonly allowDisk: boolean; readonly storeId: string },
-  work: (scratch: Scratch) => Promise<T>,
+  work: (scratch: ScratchDirectory) => Promise<T>,
 ): Promise<T> {
   const parent = findRamDirectory(context.environment) ?? (allowDisk ? tmpdir() : undefined)
   if (parent === undefined) {

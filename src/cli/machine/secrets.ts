@@ -9,7 +9,7 @@ import { askNewSecret, askSecret, canAsk } from '../terminal/prompt.ts'
 import { readMarkedSecret, readSecretFile } from './files.ts'
 
 /** A secret that opens a store for a device that is not enrolled. */
-export type Secret =
+export type EntrySecret =
   | { readonly passphrase: string }
   | { readonly recoveryKey: string }
   | { readonly operatorSecret: string }
@@ -49,7 +49,7 @@ function checkLength(secret: string): void {
 /** Runs the work of `recover` or `join` with the secret that its user gives. */
 export async function withSecret<T>(
   context: Context,
-  work: (secret: Secret) => Promise<T>,
+  work: (secret: EntrySecret) => Promise<T>,
 ): Promise<T> {
   const [secret, older] = await getSecrets(context)
   try {
@@ -64,7 +64,7 @@ export async function withSecret<T>(
  * The secret, whose form distinguishes the kinds, and how earlier versions read it, which took a
  * byte-order mark for a part of the passphrase.
  */
-async function getSecrets(context: Context): Promise<readonly [Secret, Secret?]> {
+async function getSecrets(context: Context): Promise<readonly [EntrySecret, EntrySecret?]> {
   const { passphraseFile, recoveryKeyFile } = context.environment
   const operatorSecret = findOperatorSecret(context)
   if (operatorSecret !== undefined) return [{ operatorSecret }]
@@ -91,7 +91,7 @@ export function findOperatorSecret({ environment }: Context): string | undefined
 }
 
 /** Rejects a mistyped recovery key or operator secret before any remote is contacted. */
-function checked(typed: string): Secret {
+function checked(typed: string): EntrySecret {
   const isOperator = OPERATOR_SECRET.test(typed)
   try {
     if (isOperator) {

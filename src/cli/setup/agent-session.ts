@@ -15,7 +15,7 @@ import { actorIdLengthMax } from '../../limits.ts'
 import type { AgentEnvironment, Environment } from '../call/environment.ts'
 import { inTurn } from './turns.ts'
 
-type Place = Pick<Environment, 'stateDirectory'>
+type StatePlace = Pick<Environment, 'stateDirectory'>
 
 /** Notes of processes; older ones are removed. */
 const NOTES_MAX = 200
@@ -27,7 +27,7 @@ export function sessionId(value: unknown): string | undefined {
 }
 
 /** Notes that the process that has started this one is in that session now. */
-export async function noteAgentSession(place: Place, session: string): Promise<void> {
+export async function noteAgentSession(place: StatePlace, session: string): Promise<void> {
   const directory = directoryOf(place)
   // A user and a project may each have a hook, and the program runs both at once.
   await inTurn(place, async () => {
@@ -42,11 +42,11 @@ export async function noteAgentSession(place: Place, session: string): Promise<v
  * has noted it, or else as it was when this process began. Undefined if no one knows. It may change
  * at any time: ask before each change.
  */
-export function findAgentSession(place: Place, agents: AgentEnvironment): string | undefined {
+export function findAgentSession(place: StatePlace, agents: AgentEnvironment): string | undefined {
   return findNote(place) ?? sessionId(agents.session)
 }
 
-function findNote(place: Place): string | undefined {
+function findNote(place: StatePlace): string | undefined {
   try {
     const bytes = systemDisk.readFile(noteOf(place), actorIdLengthMax)
     return bytes === undefined ? undefined : sessionId(Buffer.from(bytes).toString('latin1'))
@@ -65,12 +65,12 @@ function dropOldest(directory: string): void {
   for (const { path } of newestFirst.slice(NOTES_MAX - 1)) systemDisk.remove(path)
 }
 
-function directoryOf({ stateDirectory }: Place): string {
+function directoryOf({ stateDirectory }: StatePlace): string {
   return join(stateDirectory, 'agent-sessions')
 }
 
 /** Process ids are reused, also by another machine with the same home: a hash tells them apart. */
-function noteOf(place: Place): string {
+function noteOf(place: StatePlace): string {
   const owner = ownerOf(ppid)
   return join(directoryOf(place), toHex(hash256(utf8(JSON.stringify(owner)))))
 }

@@ -68,14 +68,14 @@ function parseDeep(what: string, text: string, errors: ParseError[]): Node | und
 }
 
 /** An object or a list, and what becomes its last member. */
-interface Place {
+interface NewMember {
   readonly container: Node
   readonly name: string | undefined
   readonly value: Json
 }
 
 /** Undefined if the value is there. */
-function findPlace(what: string, root: Node, wanted: Wanted): Place | undefined {
+function findPlace(what: string, root: Node, wanted: Wanted): NewMember | undefined {
   const { path, name, value } = wanted
   let container = root
   for (const [index, key] of path.entries()) {
@@ -134,7 +134,7 @@ export function holds(found: unknown, wanted: Json): boolean {
   return isObject(found) && Object.entries(wanted).every(([key, value]) => holds(found[key], value))
 }
 
-function insert(text: string, place: Place): Addition {
+function insert(text: string, place: NewMember): Addition {
   const { container } = place
   const last = container.children?.at(-1)
   const after = last === undefined ? container.offset + 1 : endOf(last)
@@ -159,7 +159,7 @@ function insert(text: string, place: Place): Addition {
   return { text: before + block + closes + behind, lines }
 }
 
-function memberLines({ name, value }: Place, unit: string | undefined): readonly string[] {
+function memberLines({ name, value }: NewMember, unit: string | undefined): readonly string[] {
   const start = name === undefined ? '' : `${JSON.stringify(name)}: `
   return (start + JSON.stringify(value, undefined, unit)).split('\n')
 }

@@ -28,7 +28,7 @@ export interface Part {
   readonly wanted: readonly Wanted[]
 }
 
-export interface Plan {
+export interface SetupPlan {
   readonly client: Client
   readonly scope: Scope
   readonly entry: JsonObject
@@ -38,7 +38,7 @@ export interface Plan {
 }
 
 /** Throws `invalid_input`. */
-export function planOf(context: Context, input: Input): Plan {
+export function planOf(context: Context, input: Input): SetupPlan {
   const client = clientOf(input.argument(0))
   const agents = readAgentEnvironment()
   const scope: Scope = input.text('scope') === 'project' ? 'project' : 'user'

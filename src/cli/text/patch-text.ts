@@ -161,12 +161,7 @@ function marked(mark: string, lines: readonly string[], text: string): readonly 
   return [...lines.map((line) => mark + line), ...(ends ? [] : ['\\ No newline at end of file'])]
 }
 
-export interface LineCounts {
-  readonly added: number
-  readonly removed: number
-}
-
-function countLines({ hunks }: StructuredPatch): LineCounts {
+function countLines({ hunks }: StructuredPatch) {
   let [added, removed] = [0, 0]
   for (const line of hunks.flatMap(({ lines }) => lines)) {
     if (line.startsWith('+')) added += 1

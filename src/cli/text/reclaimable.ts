@@ -1,11 +1,8 @@
 // Space that a store can free, as text and as JSON: `status` shows known space, `doctor` also
 // searches.
 
-import type { ObjectAmount } from '../../git/object-store.ts'
-import type { StoreStatus } from '../../store/store-report.ts'
+import type { ObjectAmount, Reclaimable } from '../../git/object-store.ts'
 import { countText, sizeText } from './words.ts'
-
-type Reclaimable = StoreStatus['reclaimable']
 
 /** `12 objects of redacted versions, 3.4 kB` */
 export function erasedText(pending: number, { erased }: Reclaimable): string {

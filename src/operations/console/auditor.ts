@@ -5,12 +5,11 @@ import type { WorkOptions } from '../../async.ts'
 import type { Clock } from '../../clock.ts'
 import { type Audit, type AuditOptions, auditStore } from '../../store/audit/audit.ts'
 import { listRemotes } from '../../store/clone-remotes.ts'
-import { listReportedDevices } from '../../store/report/access-events.ts'
+import { devicesOfTrail, listReportedDevices } from '../../store/report/access-events.ts'
 import { type AuditReport, reportAsAuditor } from '../../store/report/audit-report.ts'
 import type { Operation } from '../operation.ts'
 import { reportCsv } from '../report-csv.ts'
 import type { InputOf, QuestionName, ResultOf } from './contract.ts'
-import type { ListedDevice } from './devices.ts'
 import { readingIn } from './operation.ts'
 import { type Overview, reportFields } from './store.ts'
 import { type ConsoleSubject, answer } from './subject.ts'
@@ -66,7 +65,9 @@ const operations = {
     }
   }),
 
-  'devices.list': reading({}, async (context) => ({ devices: devicesOf(await auditOf(context)) })),
+  'devices.list': reading({}, async (context) => ({
+    devices: devicesOfTrail(await auditOf(context)),
+  })),
 
   'audit.verify': reading({}, async (context) => {
     const { entries, memories, head } = await auditOf(context)
@@ -90,13 +91,6 @@ function reportOf(
   input: InputOf<'audit.report'>,
 ): Promise<AuditReport> {
   return reportAsAuditor({ ...places, ...work }, input)
-}
-
-function devicesOf({ entries, deviceId: own }: Audit): readonly ListedDevice[] {
-  return listReportedDevices(entries).map((device) => {
-    const { deviceId, name, role, added, removed, lastRecord } = device
-    return { deviceId, name, role, added, removed, lastRecord, isThis: deviceId === own }
-  })
 }
 
 function untilAborted(signal: AbortSignal): AsyncIterable<never, void> {

@@ -5,11 +5,11 @@
 import type { Actor } from '../../format/change-record.ts'
 import type { CommitRange, Position } from '../../store/history/points.ts'
 import type { TimelineFilter, VersionGroup } from '../../store/history/timeline.ts'
+import type { ListedDevice } from '../../store/report/access-events.ts'
 import type { AuditReport } from '../../store/report/audit-report.ts'
 import type { VerifyReport } from '../../store/store-report.ts'
 import type { SyncReport } from '../../store/sync/report.ts'
 import type * as operation from '../operation.ts'
-import type { ListedDevice } from './devices.ts'
 import type { operations } from './operations.ts'
 import type { Overview } from './store.ts'
 

@@ -2,18 +2,11 @@
 
 import { z } from 'zod'
 import type { SecretsReplaced } from '../../store/devices/device-changes.ts'
-import type { Device } from '../../store/devices/devices.ts'
+import type { ListedDevice } from '../../store/report/access-events.ts'
 import { managing, reading, short } from './operation.ts'
 
 const DEVICES_MAX = 250
 const CARD_LENGTH_MAX = 65_536
-
-/** What an auditor can know of a device, and what members know in addition. */
-export type ListedDevice = Pick<
-  Device,
-  'deviceId' | 'name' | 'role' | 'added' | 'removed' | 'lastRecord' | 'isThis'
-> &
-  Partial<Device>
 
 const role = z.enum(['owner', 'writer', 'reader', 'auditor'])
 

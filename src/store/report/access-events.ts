@@ -4,6 +4,8 @@
 import type { Actor } from '../../format/change-record.ts'
 import type { Role } from '../../format/directory.ts'
 import type { AccessChange, AuditedGrant, AuditEntry } from '../audit/audit-trail.ts'
+import type { Audit } from '../audit/audit.ts'
+import type { Device } from '../devices/devices.ts'
 
 /** What a record did to access; a device is `dev_…`, and its name identifies nothing. */
 export type AccessAction =
@@ -85,6 +87,17 @@ export function listReportedDevices(entries: readonly AuditEntry[]): readonly Re
     if (device !== undefined) devices.set(deviceId, { ...device, lastRecord: time })
   }
   return [...devices.values()]
+}
+
+/** What an auditor can know of a device, and what members know in addition. */
+export type ListedDevice = Pick<Device, keyof ReportedDevice | 'isThis'> & Partial<Device>
+
+/** As an auditor lists them. */
+export function devicesOfTrail({ entries, deviceId: own }: Audit): readonly ListedDevice[] {
+  return listReportedDevices(entries).map((device) => {
+    const { deviceId, name, role, added, removed, lastRecord } = device
+    return { deviceId, name, role, added, removed, lastRecord, isThis: deviceId === own }
+  })
 }
 
 function actionsOf(access: AccessChange): readonly AccessAction[] {

@@ -8,10 +8,9 @@ import { checkRole, type Role } from '../../../format/directory.ts'
 import { formatId } from '../../../format/id.ts'
 import { withIdentityFile } from '../../../home/identity-file.ts'
 import { pageJson, type Wire } from '../../../operations/wire.ts'
-import type { Audit } from '../../../store/audit/audit.ts'
 import type { Device } from '../../../store/devices/devices.ts'
 import type { MemoryStore } from '../../../store/memory-store.ts'
-import { listReportedDevices, type ReportedDevice } from '../../../store/report/access-events.ts'
+import { devicesOfTrail, type ListedDevice } from '../../../store/report/access-events.ts'
 import { visible } from '../../../text/visible.ts'
 import {
   CommandError,
@@ -285,16 +284,6 @@ export function resolveDevice(devices: readonly Device[], typed: string): string
     `A device is named by its fingerprint, or by at least ${SHORTEST} digits that only it has; ` +
       '`gitlocket device list` shows them',
   )
-}
-
-/** What an auditor can know of a device, and what members know in addition. */
-type ListedDevice = Pick<Device, keyof ReportedDevice | 'isThis'> & Partial<Device>
-
-function devicesOfTrail({ entries, deviceId: own }: Audit): readonly ListedDevice[] {
-  return listReportedDevices(entries).map((device) => {
-    const { deviceId, name, role, added, removed, lastRecord } = device
-    return { deviceId, name, role, added, removed, lastRecord, isThis: deviceId === own }
-  })
 }
 
 function deviceLines(device: ListedDevice, now: number): string[] {

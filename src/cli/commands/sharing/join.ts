@@ -19,7 +19,7 @@ import {
 } from '../../call/command.ts'
 import { actorOptions, authorOf, deviceNameOf, deviceNameOption } from '../../call/options.ts'
 import { remoteAccess, transferProgress } from '../../machine/remote-access.ts'
-import { type Secret, withSecret } from '../../machine/secrets.ts'
+import { type EntrySecret, withSecret } from '../../machine/secrets.ts'
 import { closing } from '../../store/open-store.ts'
 import { noteStoreHere } from '../../store/vanished.ts'
 import { withProgress } from '../../terminal/progress.ts'
@@ -138,7 +138,7 @@ function reportUnknown(context: Context): void {
 function joinWith(
   to: JoinGoal,
   identity: Identity,
-  secret: Secret | undefined,
+  secret: EntrySecret | undefined,
 ): Promise<MemoryStore> {
   const { context, input } = to
   const [url, author] = [input.argument(0), authorOf(context, input)]

@@ -16,7 +16,7 @@ import type { StoreEvents } from './events.ts'
 import type { ConsoleKeys } from './keys.ts'
 import type { PageFiles } from './page-files.ts'
 
-export interface ExchangeContext {
+export interface ConsoleExchange {
   /** `127.0.0.1:4771` and the like. */
   readonly hosts: ReadonlySet<string>
   readonly keys: ConsoleKeys
@@ -38,7 +38,7 @@ const NONCE_BYTES = 18
 
 /** `signal` is aborted when the client has left. */
 export async function exchange(
-  context: ExchangeContext,
+  context: ConsoleExchange,
   request: Request,
   signal: AbortSignal,
 ): Promise<Response> {
@@ -54,7 +54,7 @@ export async function exchange(
 }
 
 async function answerPost(
-  context: ExchangeContext,
+  context: ConsoleExchange,
   request: Request,
   signal: AbortSignal,
 ): Promise<Response> {
@@ -89,7 +89,7 @@ async function answerPost(
 }
 
 /** The store that the request names; of a console of one store it names none. */
-function subjectOf({ subjects }: ExchangeContext, { headers }: Request) {
+function subjectOf({ subjects }: ConsoleExchange, { headers }: Request) {
   const storeId = headers.get('gitlocket-store') ?? undefined
   const subject = subjects.find(storeId)
   if (subject === undefined) throw new StoreError('not_found', 'There is no such memory store')

@@ -64,14 +64,14 @@ export async function openHostAdministration(
   }
 }
 
-interface Parts {
+interface AdministrationParts {
   readonly directory: DataDirectory
   readonly catalogue: Catalogue
   readonly credentials: Credentials
   readonly notice: (notice: HostNotice) => void
 }
 
-function administrationOf(parts: Parts): HostAdministration {
+function administrationOf(parts: AdministrationParts): HostAdministration {
   const { directory, catalogue, credentials } = parts
   return {
     workspaces: () => catalogue.workspaces,
@@ -97,7 +97,7 @@ function administrationOf(parts: Parts): HostAdministration {
 }
 
 async function createStore(
-  { directory, catalogue, notice }: Parts,
+  { directory, catalogue, notice }: AdministrationParts,
   { name, actor, workspaceId, limits: storeLimits, refuseSecrets, ...recovery }: NewHostedStore,
 ): Promise<HostedStore> {
   const caller = { actor, workspaceId: getWorkspace(catalogue, workspaceId) }

@@ -207,17 +207,17 @@ export function isIn({ workspaceId, attached }: StoreScope, store: HostedStore):
 }
 
 /** The place of a store in the list. */
-type Place = Pick<HostedStore, 'createdAt' | 'storeId'>
+type StorePosition = Pick<HostedStore, 'createdAt' | 'storeId'>
 
-function compareStores(a: Place, b: Place): number {
+function compareStores(a: StorePosition, b: StorePosition): number {
   return b.createdAt - a.createdAt || (a.storeId < b.storeId ? 1 : a.storeId > b.storeId ? -1 : 0)
 }
 
-function formatPlace({ createdAt, storeId }: Place): string {
+function formatPlace({ createdAt, storeId }: StorePosition): string {
   return `${createdAt} ${storeId}`
 }
 
-function parsePlace(text: string): Place {
+function parsePlace(text: string): StorePosition {
   const [time, storeId = ''] = text.split(' ')
   return { createdAt: Number(time), storeId }
 }

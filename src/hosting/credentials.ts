@@ -44,12 +44,12 @@ export interface ApiKey {
   readonly revokedAt: number | undefined
 }
 
-interface Secret {
+interface TokenHash {
   /** SHA-256 of the token, in hex. */
   readonly hash: string
 }
 
-interface StoredSession extends Secret {
+interface StoredSession extends TokenHash {
   readonly sessionId: string
   readonly keyId: string
   readonly workspaceId: string
@@ -60,12 +60,12 @@ interface StoredSession extends Secret {
 }
 
 interface CredentialsValue {
-  readonly keys: readonly (ApiKey & Secret)[]
+  readonly keys: readonly (ApiKey & TokenHash)[]
   readonly sessions: readonly StoredSession[]
 }
 
 /** What the index of the file finds by the digits of a token. */
-interface Known extends Secret {
+interface KnownCaller extends TokenHash {
   readonly caller: Caller
   /** Infinity for a key. */
   readonly expiresAt: number
@@ -88,7 +88,7 @@ export class Credentials {
   readonly #directory: DataDirectory
   readonly #file: SealedFile<CredentialsValue>
   #indexed: CredentialsValue | undefined
-  #known: ReadonlyMap<string, Known> = new Map()
+  #known: ReadonlyMap<string, KnownCaller> = new Map()
 
   private constructor(directory: DataDirectory, file: SealedFile<CredentialsValue>) {
     this.#directory = directory
@@ -212,7 +212,7 @@ export class Credentials {
     return `${kind}_${digitsOf(id)}_${secret}`
   }
 
-  #index(): ReadonlyMap<string, Known> {
+  #index(): ReadonlyMap<string, KnownCaller> {
     const value = this.#file.read()
     if (value === this.#indexed) return this.#known
     const keys = value.keys.filter(({ revokedAt }) => revokedAt === undefined)
@@ -227,7 +227,7 @@ export class Credentials {
   }
 }
 
-function knownKey({ keyId, workspaceId, hash }: ApiKey & Secret): Known {
+function knownKey({ keyId, workspaceId, hash }: ApiKey & TokenHash): KnownCaller {
   const actor = { type: 'api', id: keyId } as const
   const caller: Caller = {
     actor,
@@ -239,7 +239,7 @@ function knownKey({ keyId, workspaceId, hash }: ApiKey & Secret): Known {
   return { hash, expiresAt: Infinity, caller }
 }
 
-function knownSession(session: StoredSession): Known {
+function knownSession(session: StoredSession): KnownCaller {
   const { sessionId, keyId, workspaceId, expiresAt, hash } = session
   const actor = { type: 'session', id: sessionId } as const
   const attached = new Map(session.attached)
@@ -283,7 +283,7 @@ function withoutHash({ keyId, name, workspaceId, createdAt, revokedAt }: ApiKey)
   return { keyId, name, workspaceId, createdAt, revokedAt }
 }
 
-function getKey(keys: CredentialsValue['keys'], keyId: string): ApiKey & Secret {
+function getKey(keys: CredentialsValue['keys'], keyId: string): ApiKey & TokenHash {
   const found = keys.find((key) => key.keyId === keyId)
   if (found === undefined) throw noKey()
   return found

@@ -60,7 +60,7 @@ export interface McpConnection {
 }
 
 /** The stores that a client reaches. */
-interface Reached {
+interface ReachedMounts {
   readonly mounts: readonly Mount[]
   /** The store is `/memories` itself. */
   readonly isOne: boolean
@@ -135,7 +135,7 @@ function authorOf({ author, clock = systemClock }: McpOptions): (name: unknown) 
   return (name) => ({ actor: { type: 'session', id: runSession(name, clock, systemRandom) } })
 }
 
-async function reachedBy(stores: MemoryMounts, options: McpOptions): Promise<Reached> {
+async function reachedBy(stores: MemoryMounts, options: McpOptions): Promise<ReachedMounts> {
   const given = checkGiven(stores)
   const { access, path = '/', instructions, author = unnamed } = options
   if (!given.isOne && (path !== '/' || instructions !== undefined)) {
@@ -151,7 +151,7 @@ async function reachedBy(stores: MemoryMounts, options: McpOptions): Promise<Rea
 const unnamed: Author = { actor: { type: 'session', id: 'mcp-client' } }
 
 function serve(
-  { mounts, isOne }: Reached,
+  { mounts, isOne }: ReachedMounts,
   { hear, author }: AuthorResolver,
   options: ServingOptions,
 ): Served {
@@ -176,7 +176,7 @@ function hostedAuthor({ actor, keyId }: Caller, name: unknown): Author {
  * The stores that the address names, else those of the session, else all that the key's workspace
  * has. Throws `invalid_input` for more than a session may have, and `not_found`.
  */
-function hostedSpace({ host, caller, request, searcher }: HostedCall): Reached {
+function hostedSpace({ host, caller, request, searcher }: HostedCall): ReachedMounts {
   const named = new URL(request.url).searchParams.getAll('memory_store_id')
   const storeIds = named.length > 0 ? checkNamed(named) : storesOf(host, caller)
   const mounts = hostedMounts(host, caller, storeIds).map((mount) => searchedBy(mount, searcher))

@@ -7,7 +7,7 @@ import type { Mount } from '../memory-tool/mount.ts'
 import { Refusal } from '../memory-tool/refusal.ts'
 import { toolRoot } from '../memory-tool/tool-path.ts'
 import type { Nowhere, Place, ToolSpace } from '../memory-tool/tool-space.ts'
-import { type Effect, type Operation, runOperation } from '../operations/operation.ts'
+import { type Effect, type OperationDefinition, runOperation } from '../operations/operation.ts'
 import type { PathContext } from '../operations/path-operations.ts'
 import { inputSchemaOf, type ObjectSchema, parseInput } from '../operations/schemas.ts'
 import type { Wire } from '../operations/wire.ts'
@@ -48,7 +48,7 @@ export interface Shape<Input, Result> {
 }
 
 export function toolOf<Input extends { readonly path?: string | undefined }, Result>(
-  operation: Operation<Input, Result, PathContext>,
+  operation: OperationDefinition<Input, Result, PathContext>,
   { name, title, description, outputSchema, hints, ...shape }: Shape<Input, Result>,
 ): Tool {
   const readOnlyHint = operation.effect === 'read'
@@ -69,7 +69,7 @@ export function toolOf<Input extends { readonly path?: string | undefined }, Res
 
 /** Runs an operation where a place is. Throws a refusal that names the place. */
 export async function runAt<Input, Result>(
-  operation: Operation<Input, Result, PathContext>,
+  operation: OperationDefinition<Input, Result, PathContext>,
   { mount, path, shown }: Place,
   input: Input,
 ): Promise<Result> {

@@ -7,7 +7,7 @@ import * as actions from '../operations/actions.ts'
 import {
   checkAccess,
   type Effect,
-  type Operation,
+  type OperationDefinition,
   type OperationContext,
   runOperation,
 } from '../operations/operation.ts'
@@ -22,13 +22,13 @@ import type { Nowhere, Place, ToolSpace } from './tool-space.ts'
 
 export type CommandName = 'view' | 'create' | 'str_replace' | 'insert' | 'delete' | 'rename'
 
-export interface Command {
+export interface ToolCommand {
   readonly effect: Effect
   /** The answer. Throws a Refusal, or an error that `refusalOf` turns into one. */
   readonly run: (space: ToolSpace, input: unknown) => Promise<string>
 }
 
-export const commands: Readonly<Record<CommandName, Command>> = {
+export const commands: Readonly<Record<CommandName, ToolCommand>> = {
   view: { effect: 'read', run: view },
 
   create: onPath(operations.create, {
@@ -108,9 +108,9 @@ interface Texts<Input, Result> {
 }
 
 function onPath<Input extends { readonly path: string }, Result>(
-  operation: Operation<Input, Result, OperationContext>,
+  operation: OperationDefinition<Input, Result, OperationContext>,
   texts: Texts<Input, Result>,
-): Command {
+): ToolCommand {
   const run = async (space: ToolSpace, raw: unknown): Promise<string> => {
     const input = parseInput(operation.input, raw)
     const place = texts.isNew ? space.parseNew('path', input.path) : space.parse('path', input.path)

@@ -2,7 +2,7 @@
 // sizes, directory listings. Pure; decides only which names are hidden and where a long file is
 // truncated.
 
-import type { Lines, ViewResult } from '../operations/actions.ts'
+import type { NumberedLines, ViewResult } from '../operations/actions.ts'
 import type { DirectoryListing } from '../store/snapshot/listing.ts'
 
 const NUMBER_WIDTH = 6
@@ -14,7 +14,7 @@ export function renderView(shown: string, result: ViewResult): string {
   return result.type === 'file' ? renderFile(shown, result) : renderListing(shown, result.listing)
 }
 
-export function renderSnippet({ firstLine, lines }: Lines): string {
+export function renderSnippet({ firstLine, lines }: NumberedLines): string {
   return lines.map((line, index) => numbered(firstLine + index, line)).join('\n')
 }
 
@@ -42,7 +42,7 @@ function renderFile(shown: string, file: ViewResult & { readonly type: 'file' })
 }
 
 /** Whole rows, at least one if there is one, whose text with its newlines fits the limit. */
-function rowsThatFit({ firstLine, lines }: Lines): readonly string[] {
+function rowsThatFit({ firstLine, lines }: NumberedLines): readonly string[] {
   const rows: string[] = []
   let length = -1
   for (const [index, line] of lines.entries()) {

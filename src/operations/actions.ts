@@ -30,19 +30,23 @@ import type {
 } from './schemas.ts'
 
 /** Consecutive lines of a text. */
-export interface Lines {
+export interface NumberedLines {
   /** 1-based number of `lines[0]`. */
   readonly firstLine: number
   readonly lines: readonly string[]
 }
 
 export type ViewResult =
-  | ({ readonly type: 'file'; readonly memory: MemoryInfo; readonly lineCount: number } & Lines)
+  | ({
+      readonly type: 'file'
+      readonly memory: MemoryInfo
+      readonly lineCount: number
+    } & NumberedLines)
   | { readonly type: 'directory'; readonly listing: DirectoryListing }
 
 export interface EditResult extends Applied {
   /** The changed lines with two lines before and after them. */
-  readonly snippet: Lines
+  readonly snippet: NumberedLines
 }
 
 /** Levels of a directory that `view` lists. */
@@ -187,7 +191,7 @@ function findOnly(path: string, content: string, part: string): number {
   })
 }
 
-function snippetOf(edited: TextEdit | undefined): Lines {
+function snippetOf(edited: TextEdit | undefined): NumberedLines {
   if (edited === undefined) return { firstLine: 1, lines: [] }
   const firstLine = Math.max(1, edited.firstLine - SNIPPET_MARGIN)
   const lines = splitLines(edited.text).slice(firstLine - 1, edited.lastLine + SNIPPET_MARGIN)

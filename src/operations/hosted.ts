@@ -11,7 +11,7 @@ import type { Searcher } from '../store/search/regex-turns.ts'
 import {
   checkAccess,
   type Effect,
-  type Operation,
+  type OperationDefinition,
   type OperationContext,
   operationsIn,
   runOperation,
@@ -69,7 +69,7 @@ export function onHost<Input>({
   effect,
   input: schema,
   run,
-}: Operation<Input, Wire, HostContext>): RoutedOperation {
+}: OperationDefinition<Input, Wire, HostContext>): RoutedOperation {
   return {
     name,
     effect,
@@ -78,7 +78,9 @@ export function onHost<Input>({
   }
 }
 
-export function inStore<Input>(operation: Operation<Input, Wire, StoreContext>): RoutedOperation {
+export function inStore<Input>(
+  operation: OperationDefinition<Input, Wire, StoreContext>,
+): RoutedOperation {
   const { name, effect, input: schema } = operation
   const run: RoutedOperation['run'] = async ({ host, caller }, input) => {
     const storeId = String(input['memory_store_id'])

@@ -13,7 +13,7 @@ export type { Access }
 /** `manage` is what the token of a session never may: stores, sessions, redactions. */
 export type Effect = 'read' | 'write' | 'manage'
 
-export interface Operation<Input, Result, Context> {
+export interface OperationDefinition<Input, Result, Context> {
   /** For a refusal: `the deletion of memories`. */
   readonly name: string
   readonly effect: Effect
@@ -40,19 +40,14 @@ export interface OperationContext {
 
 /** Defines operations that run in one kind of context. */
 export function operationsIn<Context>(): <Input, Result>(
-  operation: Operation<Input, Result, Context>,
-) => Operation<Input, Result, Context> {
+  operation: OperationDefinition<Input, Result, Context>,
+) => OperationDefinition<Input, Result, Context> {
   return (operation) => operation
 }
 
-type AnyRun = (context: never, input: never) => Promise<unknown>
-
-export type InputOf<Of extends { readonly run: AnyRun }> = Parameters<Of['run']>[1]
-export type ResultOf<Of extends { readonly run: AnyRun }> = Awaited<ReturnType<Of['run']>>
-
 /** Runs an operation. Throws `read_only` first. */
 export async function runOperation<Input, Result, Context extends OperationContext>(
-  operation: Operation<Input, Result, Context>,
+  operation: OperationDefinition<Input, Result, Context>,
   context: Context,
   input: Input,
 ): Promise<Result> {

@@ -9,7 +9,7 @@ import { type ErrorDetails, StoreError } from '../errors.ts'
 import { surfaceOf } from '../operations/error-surface.ts'
 import type { Wire } from '../operations/wire.ts'
 
-export interface Answer {
+export interface HttpAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -34,12 +34,12 @@ export function jsonAnswer(
   status: number,
   json: unknown,
   headers: Readonly<Record<string, string>>,
-): Answer {
+): HttpAnswer {
   return { status, headers: { ...always, ...headers }, body: JSON.stringify(json) }
 }
 
 /** Refuses a request that has no route or caller to name. */
-export function refusalOf(error: unknown): Answer {
+export function refusalOf(error: unknown): HttpAnswer {
   const requestId = newRequestId()
   const { status, headers, body } = errorAnswer(error, requestId)
   return jsonAnswer(status, body, { ...headers, 'request-id': requestId })
@@ -51,7 +51,7 @@ export function newRequestId(): string {
   return `req_${toHex(systemRandom(ID_BYTES))}`
 }
 
-export async function send(answer: Answer, connection: Connection): Promise<Response> {
+export async function send(answer: HttpAnswer, connection: Connection): Promise<Response> {
   const { status, headers, body } = answer
   const { incoming, outgoing } = connection
   if (incoming === undefined || outgoing === undefined) {

@@ -8,7 +8,7 @@ import type { Host } from '../hosting/host.ts'
 import { KIBIBYTE, MEBIBYTE } from '../limits.ts'
 import { checkMayCall, type HostedCall, type HostedRoute } from '../operations/hosted.ts'
 import {
-  type Answer,
+  type HttpAnswer,
   type Connection,
   errorAnswer,
   jsonAnswer,
@@ -72,12 +72,12 @@ export async function exchange(
   route: Route | HostedRoute | undefined,
   parameters: Readonly<Record<string, string>>,
   connection: Connection,
-): Promise<Answer> {
+): Promise<HttpAnswer> {
   const { clock, log } = context
   const startedAt = clock()
   const requestId = newRequestId()
   const found: Found = {}
-  let answer: Answer
+  let answer: HttpAnswer
   try {
     const own = await answerTo(context, request, route, parameters, found)
     answer = { ...own, headers: { ...own.headers, ...headersOf(requestId, found.caller) } }
@@ -105,7 +105,7 @@ async function answerTo(
   route: Route | HostedRoute | undefined,
   parameters: Readonly<Record<string, string>>,
   found: Found,
-): Promise<Answer> {
+): Promise<HttpAnswer> {
   const { host, clock, doorways, limits, bodyBytesMax } = context
   checkDoorway(request, doorways)
   const caller = authenticate(request.headers, host)
@@ -136,7 +136,7 @@ async function answerOfGuest(
     lease,
     found,
   }: { readonly caller: Caller; readonly lease: Lease; readonly found: Found },
-): Promise<Answer> {
+): Promise<HttpAnswer> {
   const { method, url, headers } = request
   const hasBody = method !== 'GET' && method !== 'HEAD'
   await lease.hold((hasBody ? sentBytes(headers, bodyBytesMax) : 0) + PAGE_BYTES)
@@ -178,7 +178,7 @@ function searcherOf(
 }
 
 /** An answer that the client does not read takes memory as long as it waits. */
-function keepUntilSent({ lease }: Found, { body }: Answer, connection: Connection): void {
+function keepUntilSent({ lease }: Found, { body }: HttpAnswer, connection: Connection): void {
   if (lease === undefined) return
   lease.holdOnly(body.length)
   const { leave } = lease

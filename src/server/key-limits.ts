@@ -8,7 +8,7 @@ import type { ServerLimits } from './options.ts'
 
 type LimitsOfKeys = Pick<ServerLimits, keyof ServerLimits & `${string}PerKey`>
 
-interface Use {
+interface KeyUse {
   inFlight: number
   readonly requests: Allowance
   readonly matching: Allowance
@@ -30,7 +30,7 @@ export interface Lease {
 }
 
 export class KeyLimits {
-  readonly #uses: Map<string, Use> = new Map()
+  readonly #uses: Map<string, KeyUse> = new Map()
   readonly #limits: LimitsOfKeys
   readonly #clock: Clock
 
@@ -52,7 +52,7 @@ export class KeyLimits {
     return leaseOf(use, session, this.#clock)
   }
 
-  #newUse(now: number): Use {
+  #newUse(now: number): KeyUse {
     const { requestsPerSecondPerKey, heldBytesPerKey, matchingMsPerMinutePerKey } = this.#limits
     return {
       inFlight: 0,
@@ -63,7 +63,7 @@ export class KeyLimits {
   }
 }
 
-function leaseOf(use: Use, session: string, clock: Clock): Lease {
+function leaseOf(use: KeyUse, session: string, clock: Clock): Lease {
   let held = 0
   const holdOnly = (bytes: number): void => {
     const before = held

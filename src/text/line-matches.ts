@@ -11,7 +11,7 @@ const SEARCH_MAX = 1000
 const EDITS_MAX = 10_000
 
 /** Positions in the older and in the newer text. */
-interface Place {
+interface LinePlace {
   readonly older: number
   readonly newer: number
 }
@@ -35,7 +35,12 @@ interface Texts {
   readonly newer: Lines
 }
 
-function matchMiddle({ older, newer }: Texts, from: Place, to: Place, found: Int32Array): void {
+function matchMiddle(
+  { older, newer }: Texts,
+  from: LinePlace,
+  to: LinePlace,
+  found: Int32Array,
+): void {
   const texts = {
     older: older.slice(from.older, to.older),
     newer: newer.slice(from.newer, to.newer),
@@ -61,7 +66,7 @@ function matchMiddle({ older, newer }: Texts, from: Place, to: Place, found: Int
 /** Returns the number of edits, or undefined, with nothing matched, if it exceeds `most`. */
 function search(
   { older, newer }: Texts,
-  from: Place,
+  from: LinePlace,
   most: number,
   found: Int32Array,
 ): number | undefined {

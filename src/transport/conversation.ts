@@ -7,13 +7,13 @@ import { PacketReader, protocolError } from './pkt-line.ts'
 import type { RemoteAccess, RemoteRefs } from './remote-access.ts'
 import { parseRemoteUrl } from './remote-url.ts'
 import { cancelled, Endurance, type Patience, timeoutMsDefault } from './stall.ts'
-import { readRefs, type Service, type Wire } from './wire.ts'
+import { readRefs, type Service, type RemoteWire } from './wire.ts'
 
 export class Conversation {
   readonly refs: RemoteRefs
   /** How long the exchange may go on. */
   readonly endurance: Endurance
-  readonly #wire: Wire
+  readonly #wire: RemoteWire
   readonly #access: RemoteAccess
 
   /** Lists the refs. Throws a remote code, `invalid_input` or `cancelled`. */
@@ -31,7 +31,12 @@ export class Conversation {
     }
   }
 
-  private constructor(wire: Wire, refs: RemoteRefs, access: RemoteAccess, endurance: Endurance) {
+  private constructor(
+    wire: RemoteWire,
+    refs: RemoteRefs,
+    access: RemoteAccess,
+    endurance: Endurance,
+  ) {
     this.#wire = wire
     this.refs = refs
     this.#access = access
@@ -98,7 +103,11 @@ export class Conversation {
   }
 }
 
-async function openWire(access: RemoteAccess, service: Service, patience: Patience): Promise<Wire> {
+async function openWire(
+  access: RemoteAccess,
+  service: Service,
+  patience: Patience,
+): Promise<RemoteWire> {
   const url = parseRemoteUrl(access.url, { allowHttp: access.allowHttp })
   if (patience.signal?.aborted === true) throw cancelled()
   // Imported here: most processes need one of them or none.

@@ -26,7 +26,7 @@ import {
   type Service,
   tooManyRefs,
   wholeBody,
-  type Wire,
+  type RemoteWire,
 } from './wire.ts'
 
 const redirectsMax = 5
@@ -54,7 +54,7 @@ function secureAgent(authorities: string | undefined): HttpsAgent {
   return new HttpsAgent({ ...agentOptions, ...more })
 }
 
-export class HttpWire implements Wire {
+export class HttpWire implements RemoteWire {
   readonly #origin: string
   readonly #service: Service
   readonly #patience: Patience

@@ -118,7 +118,7 @@ export class PacketReader {
 }
 
 /** What becomes of the other bands. */
-export interface Listener {
+export interface BandListener {
   /** A message of band 2. */
   readonly onText: (text: string) => void
   /** The error that band 3 reports. */
@@ -130,7 +130,7 @@ export interface Listener {
 /** The first band, up to the flush. Throws a reported error. */
 export async function* firstBand(
   packets: PacketReader,
-  listener: Listener,
+  listener: BandListener,
 ): AsyncGenerator<Uint8Array> {
   const gathered = new Gathered()
   try {
@@ -153,7 +153,7 @@ export async function* firstBand(
 }
 
 /** Returns the data of a packet of the first band; passes on that of the others. */
-function hearBand(packet: Uint8Array, { onText, fail, endurance }: Listener): Uint8Array {
+function hearBand(packet: Uint8Array, { onText, fail, endurance }: BandListener): Uint8Array {
   const [band] = packet
   const data = packet.subarray(1)
   if (band === 1 && data.length > 0) endurance.moved(data.length)

@@ -12,7 +12,7 @@ import { flushPacket, PacketReader } from './pkt-line.ts'
 import type { RemoteAccess } from './remote-access.ts'
 import type { FileUrl, SshUrl } from './remote-url.ts'
 import { awaitMoved, drained, moving, type Patience } from './stall.ts'
-import type { Service, Wire } from './wire.ts'
+import type { Service, RemoteWire } from './wire.ts'
 
 /** Words that end a command of their own: git, too, starts any other one without a shell. */
 const needsShell = /[|&;<>()$`\\"' \t\n*?[#~=%]/
@@ -69,7 +69,7 @@ async function sshCommandOf(
   return [program || 'ssh']
 }
 
-export class ProcessWire implements Wire {
+export class ProcessWire implements RemoteWire {
   readonly secrets: readonly string[] = []
   readonly #remote: SshUrl | FileUrl
   readonly #access: RemoteAccess

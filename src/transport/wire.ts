@@ -11,7 +11,7 @@ import type { RemoteRefs } from './remote-access.ts'
 
 export type Service = 'git-upload-pack' | 'git-receive-pack'
 
-export interface Wire {
+export interface RemoteWire {
   /** Passwords that were used, which must not be shown. */
   readonly secrets: readonly string[]
   /** Asks for the refs: packets that begin with the list. */

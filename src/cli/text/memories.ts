@@ -1,7 +1,7 @@
 // The answer of a command that changed memories, and lines of one as the memory tool shows them.
 
 import { renderSnippet } from '../../memory-tool/render.ts'
-import type { Lines } from '../../operations/actions.ts'
+import type { NumberedLines } from '../../operations/actions.ts'
 import type { Applied } from '../../store/changes/apply.ts'
 import type { Answer } from '../call/command.ts'
 
@@ -17,6 +17,6 @@ export function unchangedAnswer(path: string): Answer {
   return changedAnswer('', path, { commit: undefined, versionIds: [] })
 }
 
-export function numbered(lines: Lines): string {
+export function numbered(lines: NumberedLines): string {
   return lines.lines.length === 0 ? '' : `${renderSnippet(lines)}\n`
 }

@@ -21,7 +21,7 @@ const multiplier = 0x9e37_79b1
 const firstLap = 2
 
 /** The ring, and a table of its objects. */
-interface Memory {
+interface CacheBuffers {
   readonly ring: Uint8Array
   readonly keys: Float64Array
   readonly starts: Uint32Array
@@ -33,7 +33,7 @@ interface Memory {
 export class DeltaBaseCache {
   readonly #bytesMax: number
   readonly #share: CacheShare
-  #memory: Memory | undefined
+  #memory: CacheBuffers | undefined
   #lap = firstLap
   /** Where the next object is written; later bytes are from the previous lap. */
   #next = 0
@@ -87,7 +87,7 @@ export class DeltaBaseCache {
    * once it has wrapped around, so that no object in it ever moves. Undefined if the budget has no
    * room for the smallest.
    */
-  #withRoomFor(length: number): Memory | undefined {
+  #withRoomFor(length: number): CacheBuffers | undefined {
     const old = this.#memory
     if (old !== undefined && this.#lap > firstLap) return old
     let size = old?.ring.length ?? Math.min(ringBytesMin, this.#bytesMax)
@@ -107,7 +107,7 @@ export class DeltaBaseCache {
     return memory
   }
 
-  #place(memory: Memory, key: number, start: number, length: number): void {
+  #place(memory: CacheBuffers, key: number, start: number, length: number): void {
     const row = this.#rowToFill(memory, key)
     memory.keys[row] = key
     memory.starts[row] = start
@@ -115,7 +115,7 @@ export class DeltaBaseCache {
     memory.laps[row] = this.#lap
   }
 
-  #findRow(memory: Memory, key: number): number | undefined {
+  #findRow(memory: CacheBuffers, key: number): number | undefined {
     const first = firstRow(memory, key)
     for (let n = 0; n < rowsPerKey; n += 1) {
       const row = (first + n) & (memory.keys.length - 1)
@@ -125,7 +125,7 @@ export class DeltaBaseCache {
   }
 
   /** A row whose object was overwritten, or else the oldest. */
-  #rowToFill(memory: Memory, key: number): number {
+  #rowToFill(memory: CacheBuffers, key: number): number {
     const first = firstRow(memory, key)
     let oldest = first
     for (let n = 0; n < rowsPerKey; n += 1) {
@@ -137,13 +137,13 @@ export class DeltaBaseCache {
   }
 
   /** Objects of the previous lap remain only after the current position. */
-  #isKept({ laps, starts }: Memory, row: number): boolean {
+  #isKept({ laps, starts }: CacheBuffers, row: number): boolean {
     const lap = laps[row] ?? 0
     return lap === this.#lap || (lap === this.#lap - 1 && (starts[row] ?? 0) >= this.#next)
   }
 }
 
-function firstRow({ keys }: Memory, key: number): number {
+function firstRow({ keys }: CacheBuffers, key: number): number {
   const word = (key >>> 0) + Math.floor(key / 2 ** 32)
   return Math.imul(word, multiplier) >>> (Math.clz32(keys.length) + 1)
 }
@@ -156,7 +156,7 @@ function memoryBytes(bytes: number): number {
   return bytes + rowsOf(bytes) * rowBytes
 }
 
-function newMemory(bytes: number): Memory {
+function newMemory(bytes: number): CacheBuffers {
   const rows = rowsOf(bytes)
   return {
     ring: new Uint8Array(bytes),
@@ -167,7 +167,7 @@ function newMemory(bytes: number): Memory {
   }
 }
 
-function isOlder({ laps, starts }: Memory, row: number, other: number): boolean {
+function isOlder({ laps, starts }: CacheBuffers, row: number, other: number): boolean {
   const difference = (laps[row] ?? 0) - (laps[other] ?? 0)
   return difference < 0 || (difference === 0 && (starts[row] ?? 0) < (starts[other] ?? 0))
 }

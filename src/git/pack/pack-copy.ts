@@ -36,12 +36,12 @@ export function* copyEntries(
   }
 }
 
-interface Place {
+interface CopyPlace {
   readonly at: number
   readonly placed: Float64Array
 }
 
-function copyEntry(source: MultiPack, number: number, { at, placed }: Place): CopiedEntry {
+function copyEntry(source: MultiPack, number: number, { at, placed }: CopyPlace): CopiedEntry {
   const { header, headerBytes, deflated } = source.entry(number)
   const stored = { number, header: headerBytes, deflated }
   if (header.type !== 'offsetDelta' && header.type !== 'refDelta') return stored
@@ -53,7 +53,7 @@ function copyEntry(source: MultiPack, number: number, { at, placed }: Place): Co
 }
 
 /** Encodes an object as a delta on the next base in its chain that was copied, or whole. */
-function encodeAgain(source: MultiPack, number: number, { at, placed }: Place): CopiedEntry {
+function encodeAgain(source: MultiPack, number: number, { at, placed }: CopyPlace): CopiedEntry {
   const { type, body } = source.read(number)
   let base: number | undefined = number
   while (base !== undefined && Number.isNaN(placed[base])) {

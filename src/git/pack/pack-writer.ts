@@ -113,7 +113,7 @@ export function* writeObjects(
   output: EntrySink,
   objects: readonly PackInput[],
 ): Generator<undefined, void> {
-  const written = new Map<Oid, Written>()
+  const written = new Map<Oid, WrittenObject>()
   const names = new Set(objects.map(({ oid }) => oid))
   for (const object of objects) {
     written.set(object.oid, writeObject(output, withOwnBasesOnly(object, names), written))
@@ -132,7 +132,7 @@ function withOwnBasesOnly(object: PackInput, names: ReadonlySet<Oid>): PackInput
     : object
 }
 
-interface Written {
+interface WrittenObject {
   readonly type: ObjectType
   readonly body: Uint8Array
   readonly offset: number
@@ -143,8 +143,8 @@ interface Written {
 function writeObject(
   output: EntrySink,
   object: PackInput,
-  written: ReadonlyMap<Oid, Written>,
-): Written {
+  written: ReadonlyMap<Oid, WrittenObject>,
+): WrittenObject {
   const { oid, type, body } = object
   // The last chance to find a damaged object while its source still exists.
   if (gitHash(type, body) !== oid) {
@@ -163,7 +163,11 @@ interface Entry {
 }
 
 /** A delta has some thirty bytes, mostly an oid: compression saves one byte, and takes longer. */
-function encodeEntry(object: PackInput, written: ReadonlyMap<Oid, Written>, offset: number): Entry {
+function encodeEntry(
+  object: PackInput,
+  written: ReadonlyMap<Oid, WrittenObject>,
+  offset: number,
+): Entry {
   const { type, body, thinBase } = object
   const base = object.base === undefined ? undefined : written.get(object.base)
   const delta = base && deltaWorthWhile(base, object)
@@ -181,7 +185,10 @@ function encodeEntry(object: PackInput, written: ReadonlyMap<Oid, Written>, offs
 }
 
 /** A delta that saves less than half is not worth its cost for readers, as in git. */
-function deltaWorthWhile(base: Omit<Written, 'offset'>, object: PackInput): Uint8Array | undefined {
+function deltaWorthWhile(
+  base: Omit<WrittenObject, 'offset'>,
+  object: PackInput,
+): Uint8Array | undefined {
   if (base.type !== object.type || base.depth >= depthMax) return undefined
   const delta = makeDelta(base.body, object.body)
   return delta.length * 2 < object.body.length ? delta : undefined

@@ -7,7 +7,7 @@ import { type Audit, type AuditOptions, auditStore } from '../../store/audit/aud
 import { listRemotes } from '../../store/clone-remotes.ts'
 import { devicesOfTrail, listReportedDevices } from '../../store/report/access-events.ts'
 import { type AuditReport, reportAsAuditor } from '../../store/report/audit-report.ts'
-import type { Operation } from '../operation.ts'
+import type { OperationDefinition } from '../operation.ts'
 import { reportCsv } from '../report-csv.ts'
 import type { InputOf, QuestionName, ResultOf } from './contract.ts'
 import { readingIn } from './operation.ts'
@@ -24,7 +24,7 @@ interface AuditorContext extends AuditorUser {
   readonly work: WorkOptions
 }
 
-type AuditorAnswer<Name extends QuestionName> = Operation<
+type AuditorAnswer<Name extends QuestionName> = OperationDefinition<
   InputOf<Name>,
   ResultOf<Name>,
   AuditorContext

@@ -3,48 +3,53 @@
 // the same types.
 
 import type { Actor } from '../../format/change-record.ts'
+import type { Role } from '../../format/directory.ts'
 import type { CommitRange, Position } from '../../store/history/points.ts'
 import type { TimelineFilter, VersionGroup } from '../../store/history/timeline.ts'
 import type { ListedDevice } from '../../store/report/access-events.ts'
 import type { AuditReport } from '../../store/report/audit-report.ts'
 import type { VerifyReport } from '../../store/store-report.ts'
 import type { SyncReport } from '../../store/sync/report.ts'
-import type * as operation from '../operation.ts'
+import type { CountedVersion } from './memories.ts'
 import type { operations } from './operations.ts'
 import type { Overview } from './store.ts'
 
-export type { Actor, AuditReport, CommitRange, ListedDevice, Overview, SyncReport, TimelineFilter }
-export type { Position as MomentInfo, VerifyReport, VersionGroup as TimelineGroup }
+export type {
+  Actor,
+  AuditReport,
+  CommitRange,
+  CountedVersion,
+  ListedDevice,
+  Overview,
+  SyncReport,
+  TimelineFilter,
+}
+export type { Position as MomentInfo, Role, VerifyReport, VersionGroup as TimelineGroup }
 
 type Operations = typeof operations
 
 export type QuestionName = keyof Operations
-export type InputOf<Name extends QuestionName> = operation.InputOf<Operations[Name]>
-export type ResultOf<Name extends QuestionName> = operation.ResultOf<Operations[Name]>
+export type InputOf<Name extends QuestionName> = Parameters<Operations[Name]['run']>[1]
+export type ResultOf<Name extends QuestionName> = Awaited<ReturnType<Operations[Name]['run']>>
 
 // Names for what several views of the page share.
 
-export type Tree = ResultOf<'memories.tree'>
 export type MemoryView = ResultOf<'memory.show'>
-export type LiveMemory = Extract<MemoryView, { readonly state: 'live' }>
-export type VersionRow = ResultOf<'memory.versions'>['data'][number]
+export type LiveMemoryView = Extract<MemoryView, { readonly state: 'live' }>
 export type Blame = ResultOf<'memory.blame'>
 export type MergedEdit = ResultOf<'memory.merge'>
 export type SearchInput = InputOf<'memories.search'>
 export type MomentInput = InputOf<'moment.find'>
 export type MomentChange = ResultOf<'moment.compare'>['changes'][number]
 export type GroupedMemory = ResultOf<'timeline.group'>['memories'][number]
-export type RevertPlan = ResultOf<'undo.plan'>
+export type RevertPreview = ResultOf<'undo.plan'>
 export type MergeView = ResultOf<'merges.show'>
-export type MergeRow = MergeView['merge']
 export type Selection = InputOf<'redaction.plan'>['select']
 export type ErasePlan = ResultOf<'redaction.plan'>
 export type EraseInput = InputOf<'redaction.run'>
 export type WayOut = NonNullable<EraseInput['current']>
-export type Erased = ResultOf<'redaction.run'>
+export type EraseResult = ResultOf<'redaction.run'>
 export type ErasureProof = ResultOf<'redaction.proof'>
-export type Role = InputOf<'devices.changeRole'>['role']
-export type MembersChanged = Pick<ResultOf<'devices.changeRole'>, 'pending'>
 export type SettingsView = ResultOf<'settings.show'>
 
 /** The lines of an answer: any number of the first kind, then one of the others. */

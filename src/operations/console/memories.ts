@@ -28,7 +28,7 @@ import {
 } from './operation.ts'
 
 /** `added` and `removed` count lines. */
-export interface VersionRow extends NumberedVersion, Partial<LineCounts> {
+export interface CountedVersion extends NumberedVersion, Partial<LineCounts> {
   /** For people; may be empty. */
   readonly deviceName: string
 }
@@ -113,7 +113,7 @@ export const memoriesOperations = {
       const page = await store.history.memoryVersions(memoryId, query)
       const names = await store.devices.names(work)
       const counts = new ChangeCounts(store)
-      const data: VersionRow[] = []
+      const data: CountedVersion[] = []
       for (const version of page.data) {
         checkNotCancelled(work.signal)
         const deviceName = names.get(version.deviceId) ?? ''

@@ -9,7 +9,7 @@ import type { Point } from '../../store/history/points.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { StoreWriter } from '../../store/store-writer.ts'
 import type { SyncOptions } from '../../store/sync/report.ts'
-import type { Access, Operation } from '../operation.ts'
+import type { Access, OperationDefinition } from '../operation.ts'
 import type { FieldsOf } from '../schemas.ts'
 
 /** The merges that the user of this device has reviewed: a note, no part of the store. */
@@ -39,14 +39,14 @@ type Input<Fields extends z.ZodRawShape> = z.infer<z.ZodObject<Fields, z.core.$s
 type Reading<Context> = <Fields extends z.ZodRawShape, Result>(
   fields: Fields,
   run: (context: Context, input: Input<Fields>) => Promise<Result>,
-) => Operation<Input<Fields>, Result, Context>
+) => OperationDefinition<Input<Fields>, Result, Context>
 
 /** `name` is for a refusal: `the deletion of memories`. */
 type Changing = <Fields extends z.ZodRawShape, Result>(
   name: string,
   fields: Fields,
   run: (context: ConsoleContext, input: Input<Fields>) => Promise<Result>,
-) => Operation<Input<Fields>, Result, ConsoleContext>
+) => OperationDefinition<Input<Fields>, Result, ConsoleContext>
 
 /** Defines questions that change nothing. No access refuses them. */
 export function readingIn<Context>(): Reading<Context> {

@@ -4,7 +4,7 @@
 import type { WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
 import type { StoreChange } from '../../store/watch.ts'
-import { type Access, type Operation, checkAccess } from '../operation.ts'
+import { type Access, type OperationDefinition, checkAccess } from '../operation.ts'
 import { parseInput } from '../schemas.ts'
 import type { QuestionName } from './contract.ts'
 import type { ConsoleContext } from './operation.ts'
@@ -43,7 +43,7 @@ export type ConsoleUser = Omit<ConsoleContext, 'work'>
 
 /** An operation of any question: names and types have been compared where the maps are. */
 interface AnyOperation<Context> extends Pick<
-  Operation<unknown, unknown, Context>,
+  OperationDefinition<unknown, unknown, Context>,
   'name' | 'effect' | 'input'
 > {
   run(context: Context, input: unknown): Promise<unknown>

@@ -19,7 +19,7 @@ export interface PlanContext {
 }
 
 /** A memory as planned. */
-interface Draft {
+interface PlannedMemory {
   /** Hex digits, or the mark of a new memory, which gets its id by the commit. */
   readonly memoryId: string
   readonly path: string
@@ -35,7 +35,7 @@ export class PlannedState {
   readonly #context: PlanContext
   /** Each touched memory before the plan and as planned. */
   readonly #before: Map<string, LiveMemory | undefined> = new Map()
-  readonly #after: Map<string, Draft | undefined> = new Map()
+  readonly #after: Map<string, PlannedMemory | undefined> = new Map()
   /** The entry in the directory tree for each touched memory. */
   readonly #placed: Map<string, LiveMemory> = new Map()
   /** Contents that were read for the plan, by version. */
@@ -139,7 +139,7 @@ export class PlannedState {
   }
 
   /** Adds a memory, at a free path, that is not in the tree. */
-  place(draft: Draft): void {
+  place(draft: PlannedMemory): void {
     const { memoryId } = draft
     if (!this.#before.has(memoryId)) this.#before.set(memoryId, undefined)
     const standIn = standInFor(draft)
@@ -182,7 +182,7 @@ export class PlannedState {
 }
 
 /** Represents a draft in the directory tree during planning. */
-function standInFor({ memoryId, path, content, created }: Draft): LiveMemory {
+function standInFor({ memoryId, path, content, created }: PlannedMemory): LiveMemory {
   const size = Buffer.byteLength(content)
   const unknown = { versionId: '', sha256: '', blob: '', kid: '' }
   return { memoryId, path, size, created, updated: created, ...unknown }

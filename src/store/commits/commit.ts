@@ -246,7 +246,7 @@ export async function buildGenesis(
   return { storeId, built: { ...built, objects: [...files, ...built.objects] } }
 }
 
-interface Parts {
+interface NewCommitParts {
   readonly signed: SignedRecord
   readonly detail?: Sealed
   readonly memories: ReadonlyMap<string, CurrentVersion>
@@ -287,7 +287,7 @@ async function newBlob(isLarge: boolean, sealing: Sealing): Promise<NewObject> {
 async function finish(
   context: CommitContext,
   snapshot: Snapshot,
-  parts: Parts,
+  parts: NewCommitParts,
 ): Promise<BuiltCommit> {
   const { signed, memories, objects, other } = parts
   const { record, hash } = signed
@@ -310,7 +310,7 @@ async function finish(
 /** Throws `change_too_large`. */
 function newCommit(
   context: CommitContext,
-  { signed, detail }: Parts,
+  { signed, detail }: NewCommitParts,
   tree: Oid,
   parents: readonly Oid[],
 ): NewObject {

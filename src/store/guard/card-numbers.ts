@@ -3,7 +3,7 @@
 // such as an identifier or a table of figures.
 
 /** UTF-16 offsets in the text. */
-export interface Place {
+export interface TextSpan {
   readonly start: number
   readonly end: number
 }
@@ -37,8 +37,8 @@ const FOURS =
 /** 4-6-5 and 4-6-4. */
 const FOUR_SIX = /(?<![A-Za-z0-9_])3\d{3}([ -])\d{6}\1\d{4,5}(?![A-Za-z0-9_])/g
 
-export function findCardNumbers(text: string): readonly Place[] {
-  const found: Place[] = []
+export function findCardNumbers(text: string): readonly TextSpan[] {
+  const found: TextSpan[] = []
   for (const pattern of [NUMBER, FOURS, FOUR_SIX]) {
     for (const { 0: match, index } of text.matchAll(pattern)) {
       if (!isCardNumber(match.replace(/[ -]/g, ''))) continue

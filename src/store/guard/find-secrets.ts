@@ -2,13 +2,13 @@
 // (escapes, colours, invisible characters, base64, the numbers of lines). An ordinary text is
 // searched for the marks of all patterns in one pass, and needs no more.
 
-import { findCardNumbers, type Place } from './card-numbers.ts'
+import { findCardNumbers, type TextSpan } from './card-numbers.ts'
 import { findFramedKeys } from './framed-keys.ts'
 import { decodeBase64, type RenderedText, resolveEscapes } from './rendered-text.ts'
 import { decodedPatterns, type Pattern, secretPatterns } from './secret-patterns.ts'
 
 /** The position of a secret in a text, in UTF-16 units, and its kind. Holds none of the text. */
-export interface Secret extends Place {
+export interface Secret extends TextSpan {
   readonly rule: string
 }
 
@@ -117,6 +117,6 @@ function literal(mark: string): string {
   return mark.replaceAll(/[$()*+./?[\\\]^{|}]/g, String.raw`\$&`)
 }
 
-function unmoved(place: Place): Place {
+function unmoved(place: TextSpan): TextSpan {
   return place
 }

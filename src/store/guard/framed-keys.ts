@@ -4,7 +4,7 @@
 // Each line of the key must begin as the line of its frame does, digits aside. Looks at every
 // character a bounded number of times.
 
-import type { Place } from './card-numbers.ts'
+import type { TextSpan } from './card-numbers.ts'
 
 /** RFC 7468, RFC 4880, and PuTTY's own frame. */
 const FRAME =
@@ -18,8 +18,8 @@ const LINE_MAX = 600
 /** A line of a key has 64 characters or more, but for the last one. */
 const FIRST_MIN = 40
 
-export function findFramedKeys(text: string): readonly Place[] {
-  const found: Place[] = []
+export function findFramedKeys(text: string): readonly TextSpan[] {
+  const found: TextSpan[] = []
   FRAME.lastIndex = 0
   for (let match = FRAME.exec(text); match !== null; match = FRAME.exec(text)) {
     const end = endOfKey(text, match.index, FRAME.lastIndex)

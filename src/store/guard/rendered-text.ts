@@ -3,12 +3,12 @@
 // in the original. Most texts have no escapes, and cost two searches. Linear in the text.
 
 import { unseenClass } from '../../format/characters.ts'
-import type { Place } from './card-numbers.ts'
+import type { TextSpan } from './card-numbers.ts'
 
 export interface RenderedText {
   readonly text: string
   /** The place in the original of a place here. */
-  readonly origin: (place: Place) => Place
+  readonly origin: (place: TextSpan) => TextSpan
 }
 
 /** Escapes of escapes, as in JSON that is a string of JSON. */
@@ -77,7 +77,7 @@ export function resolveEscapes(text: string): readonly RenderedText[] {
 export function decodeBase64(text: string, depth: number = DECODED_DEPTH): readonly RenderedText[] {
   const found: RenderedText[] = []
   BASE64_START.lastIndex = 0
-  const places: Place[] = []
+  const places: TextSpan[] = []
   for (let match = BASE64_START.exec(text); match !== null; match = BASE64_START.exec(text)) {
     const place = { start: match.index, end: endOfBase64(text, BASE64_START.lastIndex) }
     places.push(place)

@@ -5,7 +5,7 @@ import { assert } from '../../errors.ts'
 import type { Operation, RecordKind, RedactReason } from '../../format/change-record.ts'
 import { zeroId } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import type { Author, CommitEntry, VersionEntry } from './history-rows.ts'
+import type { VersionAuthor, CommitEntry, VersionEntry } from './history-rows.ts'
 import type { HistoryTable } from './history-table.ts'
 
 export class CommitAt implements CommitEntry {
@@ -43,7 +43,7 @@ export class CommitAt implements CommitEntry {
     return this.#author.deviceId
   }
 
-  get actor(): Author['actor'] {
+  get actor(): VersionAuthor['actor'] {
     return this.#author.actor
   }
 
@@ -65,7 +65,7 @@ export class CommitAt implements CommitEntry {
     return texts.notes.at(commits.columns.note.get(this.position))
   }
 
-  get #author(): Author {
+  get #author(): VersionAuthor {
     const { commits, texts } = this.#table
     const author = texts.authors[commits.columns.author.get(this.position)]
     assert(author !== undefined, 'a commit has an author')

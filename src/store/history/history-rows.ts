@@ -4,7 +4,7 @@ import type { Actor, Operation, RecordKind, RedactReason } from '../../format/ch
 import type { Oid } from '../../git/objects/object.ts'
 
 /** The author of a commit, and the actor. */
-export interface Author {
+export interface VersionAuthor {
   readonly deviceId: string
   readonly actor: Actor | undefined
   readonly session: string | undefined

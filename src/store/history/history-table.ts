@@ -8,7 +8,7 @@ import type { Oid } from '../../git/objects/object.ts'
 import type { Ids } from '../tables/id-index.ts'
 import { code, type Column, f64, flag, hex, link, Table, u32 } from '../tables/table.ts'
 import { Names, Notes } from '../tables/texts.ts'
-import type { Author, NewCommit, VersionRow } from './history-rows.ts'
+import type { VersionAuthor, NewCommit, VersionRow } from './history-rows.ts'
 
 interface CommitFields {
   oid: Oid
@@ -71,12 +71,12 @@ function rowTable(): Table<RowFields> {
 
 /** Texts by number, from 1. */
 class Texts {
-  readonly authors: (Author | undefined)[] = [undefined]
+  readonly authors: (VersionAuthor | undefined)[] = [undefined]
   readonly #authorNumbers: Map<string, number> = new Map()
   readonly paths: Names = new Names()
   readonly notes: Notes = new Notes()
 
-  authorNumber({ deviceId, actor, session }: Author): number {
+  authorNumber({ deviceId, actor, session }: VersionAuthor): number {
     const key = JSON.stringify([deviceId, actor?.type, actor?.id, session])
     const known = this.#authorNumbers.get(key)
     if (known !== undefined) return known
@@ -101,7 +101,7 @@ interface TableRun {
     readonly authorsBefore: number
     /** The texts that no commit before has, in the order of their numbers. */
     readonly paths: readonly string[]
-    readonly authors: readonly Author[]
+    readonly authors: readonly VersionAuthor[]
     /** By the index of the commit in the run. */
     readonly notes: readonly (readonly [index: number, note: string])[]
   }

@@ -16,7 +16,7 @@ export interface SeenHead {
   readonly intactBelow?: number | undefined
 }
 
-interface Entry {
+interface StoredRemote {
   readonly url: string
   readonly oid: Oid
   readonly height: number
@@ -48,7 +48,7 @@ interface LeftEntry {
 
 interface SeenFile {
   readonly version: 1
-  readonly remotes: Readonly<Record<string, Entry>>
+  readonly remotes: Readonly<Record<string, StoredRemote>>
   /**
    * The last dropped records. With older ones as its last state a remote is treated as rolled back.
    */
@@ -120,7 +120,7 @@ export class RemoteStateFile {
     const dropped = records.map(toHex)
     const { oid, height } = common
     const kept = { oid, height, record: toHex(common.record) }
-    const lowered = Object.entries(remotes).map(([name, entry]): [string, Entry] => {
+    const lowered = Object.entries(remotes).map(([name, entry]): [string, StoredRemote] => {
       return [name, dropped.includes(entry.record) ? { url: entry.url, ...kept } : entry]
     })
     await this.#write({
@@ -154,7 +154,7 @@ export class RemoteStateFile {
     const known = head.intactBelow === undefined ? [] : [head.intactBelow]
     const limits = [...known, ...since]
     const intactBelow = limits.length === 0 ? undefined : Math.min(...limits)
-    const entry: Entry = { url, oid, height, record: toHex(head.record), intactBelow }
+    const entry: StoredRemote = { url, oid, height, record: toHex(head.record), intactBelow }
     await this.#write({ ...file, remotes: { ...file.remotes, [name]: entry } })
   }
 
@@ -164,7 +164,7 @@ export class RemoteStateFile {
     const remotes = Object.entries(file.remotes)
     const { count = 0, heights = [] } = file.rewrites ?? {}
     const rewrites = { count: count + 1, heights: [...heights, height].slice(-REWRITES_MAX) }
-    const changed = remotes.map(([name, entry]): [string, Entry] => {
+    const changed = remotes.map(([name, entry]): [string, StoredRemote] => {
       const intactBelow = Math.min(entry.intactBelow ?? height, height)
       return [name, { ...entry, intactBelow }]
     })

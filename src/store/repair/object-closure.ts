@@ -57,7 +57,7 @@ function* commitsOf(
   objects: ObjectSource,
   head: Oid,
 ): Generator<undefined, readonly ReachedCommit[]> {
-  const found = new Map<Oid, FoundCommit>()
+  const found = new Map<Oid, ClosureCommit>()
   const reached = new Set([head])
   for (const oid of reached) {
     const commit = findCommit(objects, oid)
@@ -71,14 +71,14 @@ function* commitsOf(
   return commits.toSorted((a, b) => a.height - b.height)
 }
 
-export interface FoundCommit {
+export interface ClosureCommit {
   readonly tree: Oid
   readonly parents: readonly Oid[]
   readonly height: number
 }
 
 /** Undefined for an object that cannot be read, or is not a commit of a store. */
-export function findCommit(objects: ObjectSource, oid: Oid): FoundCommit | undefined {
+export function findCommit(objects: ObjectSource, oid: Oid): ClosureCommit | undefined {
   const object = objects.read(oid)
   if (object?.type !== 'commit') return undefined
   const { body } = object

@@ -59,7 +59,7 @@ export async function repairStore(options: RepairOptions): Promise<RepairReport>
 }
 
 /** The findings of a repair, and its writes. */
-interface Plan {
+interface RepairPlan {
   readonly chosen: ChosenHead
   readonly reach: ObjectClosure
   readonly anchor: AnchorFate
@@ -127,7 +127,7 @@ class Repair {
     return { ...found, ...done, damages, sound }
   }
 
-  #damages({ toSave, anchor, reach }: Plan): readonly Damage[] {
+  #damages({ toSave, anchor, reach }: RepairPlan): readonly Damage[] {
     const { here } = this.#objects
     const found = this.#site.damages(here, reach.oids)
     const lacking = toSave.filter((oid) => here.read(oid) === undefined).length
@@ -138,7 +138,7 @@ class Repair {
   }
 
   async #describe(
-    { chosen, reach, anchor }: Plan,
+    { chosen, reach, anchor }: RepairPlan,
     own: readonly Oid[],
   ): Promise<Omit<RepairReport, 'damages' | 'sound' | keyof Done>> {
     const epochs = chosen.sound?.epochs ?? (await this.#tryKeys(chosen.oid))
@@ -181,14 +181,14 @@ class Repair {
     return undefined
   }
 
-  #nothingDone({ toSave }: Plan): Done {
+  #nothingDone({ toSave }: RepairPlan): Done {
     const own = toSave.filter((oid) => this.#objects.here.read(oid) !== undefined).length
     const saved = { here: own, elsewhere: toSave.length - own }
     return { saved, toErase: 0, aside: undefined, forgotten: [] }
   }
 
   /** Adds objects first and moves files last, so that a crash loses nothing readable. */
-  async #write(plan: Plan): Promise<Done> {
+  async #write(plan: RepairPlan): Promise<Done> {
     const { chosen, anchor, isHead } = plan
     const { here } = this.#objects
     const saved = { here: 0, elsewhere: 0 }
@@ -204,7 +204,7 @@ class Repair {
   }
 
   *#toSave(
-    { toSave }: Plan,
+    { toSave }: RepairPlan,
     saved: { here: number; elsewhere: number },
   ): Generator<{ readonly oid: Oid } & GitObject> {
     const { here } = this.#objects
@@ -222,7 +222,7 @@ class Repair {
    * Replaces lists of objects to erase that are not obeyed, if the history verifies, whose keys
    * that needs. Returns the number of listed objects.
    */
-  async #replaceIntents({ chosen, reach }: Plan): Promise<number> {
+  async #replaceIntents({ chosen, reach }: RepairPlan): Promise<number> {
     if (chosen.sound === undefined || this.#site.badIntents(reach.oids).length === 0) return 0
     const { epochs } = chosen.sound
     const source = { objects: this.#objects.here, storeId: this.#storeId, epochs }
@@ -233,7 +233,7 @@ class Repair {
   }
 
   /** Deletes tracking refs to lost commits, with which git would refuse the repository. */
-  async #forgetLost({ reach }: Plan): Promise<readonly string[]> {
+  async #forgetLost({ reach }: RepairPlan): Promise<readonly string[]> {
     const lost = this.#site.tracked().filter(({ oid }) => {
       if (oid === undefined) return true
       return !reach.oids.has(oid) && this.#objects.here.readStaying(oid) === undefined

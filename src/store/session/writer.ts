@@ -20,7 +20,7 @@ export type Build<T> = () => Promise<{
   readonly result: T
 }>
 
-interface Command {
+interface QueuedCommand {
   /** Shares no batch with others. */
   readonly alone: boolean
   run(): Promise<BuiltCommit | undefined>
@@ -31,7 +31,7 @@ interface Command {
 export class Writer {
   readonly #state: CurrentState
   readonly #upkeep: Upkeep
-  #queue: Command[] = []
+  #queue: QueuedCommand[] = []
   #isHeld = false
   #running: Promise<void> | undefined
 
@@ -111,7 +111,7 @@ export class Writer {
   }
 
   async #writeBatch(): Promise<void> {
-    const accepted: Command[] = []
+    const accepted: QueuedCommand[] = []
     const made: BuiltCommit[] = []
     const transitions: Transition[] = []
     const before = this.#state.now
@@ -152,7 +152,7 @@ export class Writer {
   }
 
   /** Undefined if the batch is complete. */
-  #next(accepted: readonly Command[]): Command | undefined {
+  #next(accepted: readonly QueuedCommand[]): QueuedCommand | undefined {
     const index = this.#nextIndex()
     const next = this.#queue[index]
     if (accepted[0]?.alone === true || (next?.alone === true && accepted.length > 0)) {
@@ -170,7 +170,7 @@ export class Writer {
   async #store(
     transitions: readonly Transition[],
     made: readonly BuiltCommit[],
-    accepted: readonly Command[],
+    accepted: readonly QueuedCommand[],
   ): Promise<void> {
     if (transitions.length > 0) await this.#state.objects.commit(transitions)
     for (const command of accepted) command.resolve()

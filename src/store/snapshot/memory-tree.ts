@@ -28,12 +28,12 @@ const ENTRY_LENGTH = 28
 /** The current version of a live memory. */
 export type LiveVersion = CurrentVersion & { readonly live: LiveMemory }
 
-interface Directory {
+interface TreeDirectory {
   readonly count: number
   /** Undefined for a split directory. */
   readonly memories: readonly LiveVersion[] | undefined
   /** By next digit; undefined for a flat directory. */
-  readonly directories: readonly (Directory | undefined)[] | undefined
+  readonly directories: readonly (TreeDirectory | undefined)[] | undefined
   /** The git tree, once it was encoded or read from git. */
   oid: Oid | undefined
   /** Whether the tree is known to have these memories. */
@@ -41,11 +41,11 @@ interface Directory {
 }
 
 export class MemoryTree {
-  readonly #root: Directory
+  readonly #root: TreeDirectory
   /** Where the trees are that were not encoded here. */
   readonly #objects: ObjectSource | undefined
 
-  private constructor(root: Directory, objects: ObjectSource | undefined) {
+  private constructor(root: TreeDirectory, objects: ObjectSource | undefined) {
     this.#root = root
     this.#objects = objects
   }
@@ -66,7 +66,7 @@ export class MemoryTree {
    * encoded. Throws `tree_mismatch` if git has other memories next to it.
    */
   reveal(memoryId: string): void {
-    let directory: Directory | undefined = this.#root
+    let directory: TreeDirectory | undefined = this.#root
     for (let depth = 0; directory?.oid !== undefined && this.#objects !== undefined; depth += 1) {
       revealIn(this.#objects, directory, directory.oid, depth)
       directory = directory.directories?.[digitAt(memoryId, depth)]
@@ -78,7 +78,7 @@ export class MemoryTree {
   }
 
   find(memoryId: string): LiveVersion | undefined {
-    let directory: Directory | undefined = this.#root
+    let directory: TreeDirectory | undefined = this.#root
     for (let depth = 0; directory?.directories !== undefined; depth += 1) {
       directory = directory.directories[digitAt(memoryId, depth)]
     }
@@ -128,7 +128,7 @@ export function findBlob(objects: ObjectSource, root: Oid, memoryId: string): Oi
 }
 
 /** A tree that cannot be read leaves its directory to be encoded from its contents. */
-function revealIn(objects: ObjectSource, directory: Directory, oid: Oid, depth: number): void {
+function revealIn(objects: ObjectSource, directory: TreeDirectory, oid: Oid, depth: number): void {
   const { memories, directories } = directory
   if (directory.isChecked) return
   if (memories !== undefined) {
@@ -161,7 +161,7 @@ function otherTree(): StoreError {
 }
 
 /** A directory of memories whose ids are equal up to `depth`. */
-function directoryOf(versions: readonly LiveVersion[], depth: number): Directory {
+function directoryOf(versions: readonly LiveVersion[], depth: number): TreeDirectory {
   if (versions.length <= FLAT_MAX) return flat(versions)
   const groups: (LiveVersion[] | undefined)[] = DIGITS.map(() => undefined)
   for (const version of versions) {
@@ -182,17 +182,21 @@ function inOrder(memories: readonly LiveVersion[]): readonly LiveVersion[] {
   return memories.toSorted((a, b) => (a.live.memoryId < b.live.memoryId ? -1 : 1))
 }
 
-function flat(memories: readonly LiveVersion[]): Directory {
+function flat(memories: readonly LiveVersion[]): TreeDirectory {
   const { length: count } = memories
   return { count, memories, directories: undefined, oid: undefined, isChecked: false }
 }
 
-function split(directories: readonly (Directory | undefined)[]): Directory {
+function split(directories: readonly (TreeDirectory | undefined)[]): TreeDirectory {
   const count = directories.reduce((sum, child) => sum + (child?.count ?? 0), 0)
   return { count, memories: undefined, directories, oid: undefined, isChecked: false }
 }
 
-function put(directory: Directory | undefined, depth: number, version: LiveVersion): Directory {
+function put(
+  directory: TreeDirectory | undefined,
+  depth: number,
+  version: LiveVersion,
+): TreeDirectory {
   const { memoryId } = version.live
   if (directory?.directories === undefined) {
     const memories = inOrder(directory?.memories ?? [])
@@ -208,7 +212,11 @@ function put(directory: Directory | undefined, depth: number, version: LiveVersi
 }
 
 /** Removes a memory that is there; undefined if it was the only one. */
-function remove(directory: Directory, depth: number, memoryId: string): Directory | undefined {
+function remove(
+  directory: TreeDirectory,
+  depth: number,
+  memoryId: string,
+): TreeDirectory | undefined {
   const { count, memories, directories } = directory
   if (count === 1) return undefined
   if (directories === undefined) {
@@ -220,7 +228,7 @@ function remove(directory: Directory, depth: number, memoryId: string): Director
   return rest.count <= FLAT_MAX ? flat([...versionsIn(rest)]) : rest
 }
 
-function* versionsIn({ memories, directories }: Directory): Generator<LiveVersion, undefined> {
+function* versionsIn({ memories, directories }: TreeDirectory): Generator<LiveVersion, undefined> {
   if (memories !== undefined) yield* memories
   for (const child of directories ?? []) if (child !== undefined) yield* versionsIn(child)
   return undefined
@@ -228,8 +236,8 @@ function* versionsIn({ memories, directories }: Directory): Generator<LiveVersio
 
 /** The versions in the directories that are not shared. */
 function* changedIn(
-  directory: Directory,
-  earlier: Directory | undefined,
+  directory: TreeDirectory,
+  earlier: TreeDirectory | undefined,
 ): Generator<LiveVersion, undefined> {
   if (directory === earlier) return undefined
   if (directory.memories !== undefined) yield* directory.memories
@@ -240,7 +248,7 @@ function* changedIn(
 }
 
 function* encode(
-  directory: Directory,
+  directory: TreeDirectory,
   depth: number,
   into: NewObject[],
 ): Generator<undefined, Oid> {
@@ -266,7 +274,7 @@ function encodeFiles(memories: readonly LiveVersion[], depth: number): Uint8Arra
 }
 
 function* encodeSplit(
-  directories: readonly (Directory | undefined)[],
+  directories: readonly (TreeDirectory | undefined)[],
   depth: number,
   into: NewObject[],
 ): Generator<undefined, Uint8Array> {

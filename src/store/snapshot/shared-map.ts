@@ -16,16 +16,16 @@ interface Leaf<V> {
 /** `keys` are at most the least key of each node, and above all keys of the node before. */
 interface Branch<V> {
   readonly keys: readonly string[]
-  readonly nodes: readonly Node<V>[]
+  readonly nodes: readonly TrieNode<V>[]
 }
 
-type Node<V> = Leaf<V> | Branch<V>
+type TrieNode<V> = Leaf<V> | Branch<V>
 
 export class SharedMap<V> implements Iterable<readonly [key: string, V]> {
-  readonly #root: Node<V>
+  readonly #root: TrieNode<V>
   readonly size: number
 
-  private constructor(root: Node<V>, size: number) {
+  private constructor(root: TrieNode<V>, size: number) {
     this.#root = root
     this.size = size
   }
@@ -49,7 +49,7 @@ export class SharedMap<V> implements Iterable<readonly [key: string, V]> {
         order.flatMap((at) => values.slice(at, at + 1)),
       )
     }
-    let nodes: readonly Node<V>[] = starts(keys.length).map((start) => ({
+    let nodes: readonly TrieNode<V>[] = starts(keys.length).map((start) => ({
       keys: keys.slice(start, start + ITEMS_MAX),
       values: values.slice(start, start + ITEMS_MAX),
     }))
@@ -112,7 +112,7 @@ export class SharedMap<V> implements Iterable<readonly [key: string, V]> {
 }
 
 /** One node, or two if it has grown too large. */
-function put<V>(node: Node<V>, key: string, value: V): readonly Node<V>[] {
+function put<V>(node: TrieNode<V>, key: string, value: V): readonly TrieNode<V>[] {
   if (node.nodes !== undefined) {
     const { at, node: child } = childOf(node, key)
     const nodes = node.nodes.toSpliced(at, 1, ...put(child, key, value))
@@ -138,7 +138,7 @@ function halfOf(length: number, changed: number): number {
 }
 
 /** Undefined if nothing is left. */
-function remove<V>(node: Node<V>, key: string): Node<V> | undefined {
+function remove<V>(node: TrieNode<V>, key: string): TrieNode<V> | undefined {
   if (node.nodes !== undefined) {
     const { at, node: child } = childOf(node, key)
     const rest = remove(child, key)
@@ -150,11 +150,11 @@ function remove<V>(node: Node<V>, key: string): Node<V> | undefined {
   return { keys: node.keys.toSpliced(at, 1), values: node.values.toSpliced(at, 1) }
 }
 
-function branchOf<V>(nodes: readonly Node<V>[]): Branch<V> {
+function branchOf<V>(nodes: readonly TrieNode<V>[]): Branch<V> {
   return { keys: nodes.map(({ keys }) => keys[0] ?? ''), nodes }
 }
 
-function childOf<V>({ keys, nodes }: Branch<V>, key: string): { at: number; node: Node<V> } {
+function childOf<V>({ keys, nodes }: Branch<V>, key: string): { at: number; node: TrieNode<V> } {
   const above = indexOf(keys, key)
   const at = keys[above] === key ? above : Math.max(0, above - 1)
   const node = nodes[at]
@@ -174,7 +174,7 @@ function indexOf(keys: readonly string[], key: string): number {
   return low
 }
 
-function* leavesOf<V>(node: Node<V>): Generator<Leaf<V>> {
+function* leavesOf<V>(node: TrieNode<V>): Generator<Leaf<V>> {
   if (node.nodes === undefined) yield node
   else for (const child of node.nodes) yield* leavesOf(child)
 }

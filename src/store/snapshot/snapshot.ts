@@ -74,7 +74,7 @@ export const beforeGenesis: Head = {
 }
 
 /** What a verified or new commit changes in the snapshot of its parent. */
-export interface Effect {
+export interface CommitEffect {
   readonly head: Head
   readonly memories: ReadonlyMap<string, CurrentVersion>
   /** By device id. Several in a merge; empty if a recovery identity is the author. */
@@ -107,7 +107,7 @@ export function authorState(
 const noDevices: ReadonlyMap<string, DeviceState> = new Map()
 
 /** What a snapshot consists of. */
-interface Parts {
+interface SnapshotParts {
   readonly head: Head
   readonly keyring: KeyringState
   readonly settings: SettingsState
@@ -121,11 +121,11 @@ interface Parts {
   readonly isCached: boolean
 }
 
-interface Contents extends Partial<Pick<Parts, 'devices' | 'grants' | 'redacted'>> {
+interface Contents extends Partial<Pick<SnapshotParts, 'devices' | 'grants' | 'redacted'>> {
   readonly memories?: Iterable<readonly [memoryId: string, CurrentVersion]>
 }
 
-export class Snapshot implements Parts {
+export class Snapshot implements SnapshotParts {
   readonly head: Head
   readonly keyring: KeyringState
   readonly settings: SettingsState
@@ -136,9 +136,9 @@ export class Snapshot implements Parts {
   readonly paths: PathTree
   readonly isCached: boolean
 
-  readonly #parts: Parts
+  readonly #parts: SnapshotParts
 
-  private constructor(parts: Parts) {
+  private constructor(parts: SnapshotParts) {
     this.#parts = parts
     this.head = parts.head
     this.keyring = parts.keyring
@@ -156,7 +156,7 @@ export class Snapshot implements Parts {
    * Throws if the paths of two overlap.
    */
   static of(
-    state: Pick<Parts, 'head' | 'keyring' | 'settings'>,
+    state: Pick<SnapshotParts, 'head' | 'keyring' | 'settings'>,
     { memories = [], ...others }: Contents = {},
   ): Snapshot {
     const all = [...memories]
@@ -177,16 +177,16 @@ export class Snapshot implements Parts {
   }
 
   /** The snapshot with other parts, which must fit the rest. */
-  with(parts: Partial<Parts>): Snapshot {
+  with(parts: Partial<SnapshotParts>): Snapshot {
     return new Snapshot({ ...this.#parts, ...parts })
   }
 
-  apply(effect: Effect): Snapshot {
+  apply(effect: CommitEffect): Snapshot {
     return atOnce(this.applying(effect))
   }
 
   /** `apply` in steps, two for each memory. */
-  *applying(effect: Effect): Generator<undefined, Snapshot> {
+  *applying(effect: CommitEffect): Generator<undefined, Snapshot> {
     let { current, paths } = this
     for (const memoryId of effect.memories.keys()) {
       current.tree.reveal(memoryId)

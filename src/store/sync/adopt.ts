@@ -39,7 +39,7 @@ export interface Adopted {
 }
 
 /** A verified head, and the objects that were fetched for it. */
-interface Candidate {
+interface AdoptionCandidate {
   readonly session: StoreSession
   readonly options: SyncOptions
   readonly incoming: Incoming
@@ -47,7 +47,7 @@ interface Candidate {
 }
 
 /** If the head is late, adopts the part before that (FORMAT §7.4); the push replaces the rest. */
-export async function adopt(candidate: Candidate, author: Author): Promise<Adopted> {
+export async function adopt(candidate: AdoptionCandidate, author: Author): Promise<Adopted> {
   const { session, theirs, options } = candidate
   const head = theirs.snapshot.head.commit
   let done: Omit<Adopted, 'late'> = { reconciled: nothingMoved, head: undefined, merged: undefined }
@@ -84,7 +84,7 @@ function keepsOwnKeyring(
 
 /** Lists the remaining late commits, after repeating those that may be repeated. */
 async function leaveLate(
-  candidate: Candidate,
+  candidate: AdoptionCandidate,
   done: Omit<Adopted, 'late'>,
   late: LateHead | undefined,
   author: Author,
@@ -104,7 +104,7 @@ async function leaveLate(
 
 /** Repeats what devices in force wrote on a dropped line, and what the owner chose of it. */
 async function repeatLeft(
-  { session, theirs, options }: Candidate,
+  { session, theirs, options }: AdoptionCandidate,
   late: LateHead | undefined,
   author: Author,
 ): Promise<{ readonly devices: readonly string[]; readonly commits: ReadonlySet<Oid> }> {
@@ -117,7 +117,7 @@ async function repeatLeft(
 }
 
 /** Makes the fetched objects part of the store; noted first, in case this process dies. */
-async function acceptObjects({ session, incoming }: Candidate, head: Oid): Promise<void> {
+async function acceptObjects({ session, incoming }: AdoptionCandidate, head: Oid): Promise<void> {
   if (incoming.isEmpty) return
   await noteFetches(session, [head])
   await incoming.accept()
@@ -125,7 +125,7 @@ async function acceptObjects({ session, incoming }: Candidate, head: Oid): Promi
 
 /** Reconciles `part`. If it is refused, erases redacted versions that the whole head brought. */
 async function reconcileOrErase(
-  { session, theirs, incoming, options }: Candidate,
+  { session, theirs, incoming, options }: AdoptionCandidate,
   part: RemoteHead,
   tip: Snapshot,
   author: Author,
@@ -140,7 +140,7 @@ async function reconcileOrErase(
 
 /** The newest commit of a head that is not late and not ours yet; undefined without one. */
 async function findNewestBeforeRevocation(
-  { session, incoming, options }: Candidate,
+  { session, incoming, options }: AdoptionCandidate,
   source: HistorySource,
   { kept }: LateHead,
 ): Promise<RemoteHead | undefined> {
@@ -161,7 +161,7 @@ async function findNewestBeforeRevocation(
 
 /** Describes the commits of a head that are not in our history, and erases their contents. */
 async function rejectLate(
-  { session, incoming, theirs, options }: Candidate,
+  { session, incoming, theirs, options }: AdoptionCandidate,
   commits: readonly Oid[],
 ): Promise<readonly LateChange[]> {
   const source = sourceWith(session, theirs)

@@ -63,14 +63,14 @@ export interface MergedHeads extends Pick<ReconcileResult, 'outcomes'> {
 }
 
 /** One merge, of their head or of one of its ancestors. */
-interface Merging {
+interface OneMerge {
   readonly heads: HeadsToMerge
   readonly author: Author
   /** Their history, with the ancestors that were merged; undefined while none was looked for. */
   readonly past: RemoteHistory | undefined
 }
 
-interface Merged extends MergedHeads, Pick<Merging, 'past'> {}
+interface Merged extends MergedHeads, Pick<OneMerge, 'past'> {}
 
 /**
  * Moves the session to the merge. Throws `record_late`, `keyring_conflict`,
@@ -113,7 +113,7 @@ function concat(before: MergedHeads | undefined, { built, outcomes }: MergedHead
 }
 
 /** Each round merges at least one commit of theirs, so that this ends. */
-async function mergeAll(merging: Merging, theirs: Snapshot, first: Divergence): Promise<Merged> {
+async function mergeAll(merging: OneMerge, theirs: Snapshot, first: Divergence): Promise<Merged> {
   let divergence = first
   let before: Merged | undefined
   for (;;) {
@@ -131,7 +131,7 @@ async function mergeAll(merging: Merging, theirs: Snapshot, first: Divergence): 
  * commit of theirs changes no more memories than that.
  */
 async function mergeNext(
-  { heads, author, past: before }: Merging,
+  { heads, author, past: before }: OneMerge,
   theirs: Snapshot,
   divergence: Divergence,
 ): Promise<Merged & { readonly isWhole: boolean }> {
@@ -163,7 +163,7 @@ function meet(heads: HeadsToMerge, theirs: Snapshot, divergence: Divergence): Pr
 }
 
 async function mergeStep(
-  merging: Merging & { readonly past: RemoteHistory },
+  merging: OneMerge & { readonly past: RemoteHistory },
   steps: readonly Oid[],
   keepsOurs: boolean,
 ): Promise<Merged | undefined> {
@@ -180,7 +180,7 @@ async function mergeStep(
 
 /** Undefined, with nothing changed, if it needs more rows than a commit has. */
 async function tryMerge(
-  merging: Merging,
+  merging: OneMerge,
   part: Snapshot,
   divergence: Divergence,
   keepsOurs: boolean,
@@ -194,7 +194,7 @@ async function tryMerge(
 }
 
 async function mergeOnce(
-  merging: Merging,
+  merging: OneMerge,
   theirs: Snapshot,
   divergence: Divergence,
   keepsOurs: boolean,
@@ -257,7 +257,7 @@ function keepMerge(
 function sidesOf({
   heads,
   past,
-}: Merging): Pick<
+}: OneMerge): Pick<
   MergeSides,
   'session' | 'contents' | 'history' | 'versions' | 'findCommon' | 'rowsMax'
 > {

@@ -119,7 +119,7 @@ async function changeDevicesAgain(
 }
 
 /** The directory in force here, and the device that signs. */
-interface Place {
+interface RedoPlace {
   readonly now: Directory
   readonly own: string
 }
@@ -128,7 +128,7 @@ interface Place {
 function changesAgain(
   before: Directory,
   after: Directory,
-  { now, own }: Place,
+  { now, own }: RedoPlace,
 ): { readonly changes: Required<DeviceChanges>; readonly isAll: boolean } {
   const added = after.devices.filter(({ deviceId }) => !findDevice(before, deviceId))
   const missing = added.filter(({ deviceId }) => !findDevice(now, deviceId))

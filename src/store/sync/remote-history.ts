@@ -168,13 +168,13 @@ export function afterRewrite(
 
 interface NewVersion {
   readonly bases: readonly string[]
-  readonly place: Place
+  readonly place: RecordPlace
   /** The path of a deletion; undefined once redacted, and for other operations. */
   readonly deletedPath: string | undefined
 }
 
 /** The commit that wrote a version, and what orders it. */
-interface Place {
+interface RecordPlace {
   readonly oid: Oid
   /** The record's own time: a placed time depends on the head. */
   readonly time: number
@@ -233,7 +233,7 @@ export class NewVersions {
   }
 
   /** Adds what a merge of ours wrote, on which the next one is made: no version of theirs is. */
-  addMerged(versionIds: readonly string[], rows: readonly MergeRow[], place: Place): void {
+  addMerged(versionIds: readonly string[], rows: readonly MergeRow[], place: RecordPlace): void {
     for (const [index, { operation, path }] of rows.entries()) {
       const deletedPath = operation === 'deleted' ? path : undefined
       this.#versions.set(versionIds[index] ?? '', { bases: [], place, deletedPath })
@@ -276,7 +276,7 @@ export class NewVersions {
     return this.#versions.get(versionId)?.bases ?? []
   }
 
-  #placeOf(source: HistorySource, history: History, versionId: string): Place | undefined {
+  #placeOf(source: HistorySource, history: History, versionId: string): RecordPlace | undefined {
     const known = history.find(versionId)
     if (known === undefined) return this.#versions.get(versionId)?.place
     const { commit } = known

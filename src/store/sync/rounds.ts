@@ -49,7 +49,7 @@ const PAUSE_MS = 100
 const HOLD_MS = 2000
 
 /** The sum of all rounds so far. */
-interface Progress {
+interface RoundTotals {
   readonly received: SyncReport['received']
   readonly reconciled: ReconcileResult
   /** By commit: another round may find the same ones again. */
@@ -62,7 +62,7 @@ interface Progress {
 export async function receiveAndSend(peer: Peer, sender: Sender, author: Author): Promise<Moved> {
   const { session, options } = peer
   const before = await session.reading(({ head }) => head)
-  let progress: Progress = {
+  let progress: RoundTotals = {
     received: { commits: 0, bytes: 0 },
     reconciled: nothingMoved,
     late: new Map(),
@@ -99,7 +99,7 @@ export async function receiveAndSend(peer: Peer, sender: Sender, author: Author)
 async function sumOf(
   { session, options }: Peer,
   before: Head,
-  { received, reconciled, late }: Progress,
+  { received, reconciled, late }: RoundTotals,
   sent: Moved['sent'],
 ): Promise<Moved> {
   const { hasMerges, merge, outcomes, settings, builtOnRedacted, erased, hasRepeated } = reconciled
@@ -109,9 +109,9 @@ async function sumOf(
 }
 
 function addReceived(
-  { received, reconciled, late }: Progress,
+  { received, reconciled, late }: RoundTotals,
   { bytes, ...more }: Received,
-): Progress {
+): RoundTotals {
   return {
     received: {
       commits: received.commits + more.reconciled.received,

@@ -38,9 +38,9 @@ import {
 } from './report.ts'
 
 /** The syncs of each open store, one at a time. */
-const queues: WeakMap<StoreSession, SharedGate<Asked, SyncReport>> = new WeakMap()
+const queues: WeakMap<StoreSession, SharedGate<SyncRequest, SyncReport>> = new WeakMap()
 
-interface Asked {
+interface SyncRequest {
   readonly author: Author
   readonly options: StoreSyncOptions
 }
@@ -65,7 +65,7 @@ export function syncStore(
 }
 
 /** Whether one report answers both. What watches or cancels one must do so with the other. */
-function isAlike(one: Asked, other: Asked): boolean {
+function isAlike(one: SyncRequest, other: SyncRequest): boolean {
   const { guard, ...author } = one.author
   const { guard: otherGuard, ...otherAuthor } = other.author
   if (guard !== otherGuard || !isDeepStrictEqual(author, otherAuthor)) return false

@@ -23,7 +23,7 @@ import {
   authorState,
   beforeGenesis,
   type DeviceState,
-  type Effect,
+  type CommitEffect,
   type GrantState,
   type Head,
   type KeyringState,
@@ -41,7 +41,7 @@ import {
 } from './verify-rows.ts'
 
 /** What a commit itself changed: nothing that it has from a parent. */
-export interface OwnPart extends Pick<Effect, 'memories' | 'keyring' | 'settings'> {
+export interface OwnPart extends Pick<CommitEffect, 'memories' | 'keyring' | 'settings'> {
   /** The author, its rights and ends, as lateness asks for them. */
   readonly side: Pick<SideCommit<unknown>, 'author' | 'isOwners' | 'ends'>
   /** The author, and the devices that the commit shows to be forked. */
@@ -265,7 +265,7 @@ function* snapshotAfter(
 }
 
 /** The changes of the other parent, and on top those of the merge. */
-function joined({ other }: Merging, own: OwnPart): Omit<Effect, 'head'> {
+function joined({ other }: Merging, own: OwnPart): Omit<CommitEffect, 'head'> {
   return {
     memories: new Map([...other.memories, ...own.memories]),
     devices: new Map([...other.devices, ...own.devices]),

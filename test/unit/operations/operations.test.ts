@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ErrorDetails } from '../../../src/errors.ts'
 import { generateIdentity } from '../../../src/keys/identity.ts'
 import {
-  type Operation,
+  type OperationDefinition,
   type OperationContext,
   runOperation,
 } from '../../../src/operations/operation.ts'
@@ -38,7 +38,7 @@ function context(): OperationContext {
 }
 
 function run<Input, Result>(
-  operation: Operation<Input, Result, OperationContext>,
+  operation: OperationDefinition<Input, Result, OperationContext>,
   input: unknown,
 ): Promise<Result> {
   return runOperation(operation, context(), parseInput(operation.input, input))

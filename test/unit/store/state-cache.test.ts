@@ -16,7 +16,7 @@ import {
 import type { CurrentVersion, LiveMemory } from '../../../src/store/snapshot/live-memory.ts'
 import { memoriesBelow } from '../../../src/store/snapshot/path-tree.ts'
 import { SharedMap } from '../../../src/store/snapshot/shared-map.ts'
-import { type Effect, Snapshot } from '../../../src/store/snapshot/snapshot.ts'
+import { type CommitEffect, Snapshot } from '../../../src/store/snapshot/snapshot.ts'
 import { author, newStore, reopen } from '../../support/stores.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 
@@ -175,7 +175,7 @@ test('a redaction erases both files', async () => {
   expect(states()).toHaveLength(1)
 })
 
-type Versions = Effect['memories']
+type Versions = CommitEffect['memories']
 
 /** One memory moves, another one takes its path, one is deleted and one is new. */
 function changesOf(snapshot: Snapshot): Versions {

@@ -5,14 +5,14 @@ import type { AskFailure, AskOptions } from './ask.ts'
 import { changed } from './events.ts'
 import { asFailure } from './use-ask.ts'
 
-export interface Progress {
+export interface WorkProgress {
   readonly done: number
   readonly total: number
 }
 
 export interface Action<Result> {
   readonly isRunning: boolean
-  readonly progress: Progress | undefined
+  readonly progress: WorkProgress | undefined
   readonly failure: AskFailure | undefined
   readonly result: Result | undefined
   readonly run: (work: (options: AskOptions) => Promise<Result>) => Promise<Result | undefined>

@@ -2,7 +2,7 @@
 
 import { useLocation } from 'preact-iso'
 import { useMemo, useState } from 'preact/hooks'
-import type { Tree as TreeData } from '../../../operations/console/contract.ts'
+import type { ResultOf } from '../../../operations/console/contract.ts'
 import { addressOf, atNow } from '../core/address.ts'
 import { isPast, mayWrite } from '../core/state.ts'
 import { useAsk } from '../core/use-ask.ts'
@@ -56,7 +56,11 @@ export function MemoryTree() {
   )
 }
 
-function Sums({ tree: { memories, redacted, displaced } }: { readonly tree: TreeData }) {
+function Sums({
+  tree: { memories, redacted, displaced },
+}: {
+  readonly tree: ResultOf<'memories.tree'>
+}) {
   const bytes = useMemo(() => memories.reduce((sum, one) => sum + one.sizeBytes, 0), [memories])
   return (
     <>
@@ -69,7 +73,7 @@ function Sums({ tree: { memories, redacted, displaced } }: { readonly tree: Tree
 }
 
 interface RowsProps {
-  readonly tree: TreeData
+  readonly tree: ResultOf<'memories.tree'>
   /** In lower case; empty for all. */
   readonly filter: string
 }
@@ -129,7 +133,7 @@ function ageOf(time: number): string {
   return isPast.peek() ? '' : relativeTime(time)
 }
 
-function itemsOf({ memories, deleted }: TreeData): readonly Item[] {
+function itemsOf({ memories, deleted }: ResultOf<'memories.tree'>): readonly Item[] {
   return [
     ...memories.map(({ memoryId, path, updatedAt }) => ({ memoryId, path, time: updatedAt })),
     ...deleted.map(({ memoryId, path, deletedAt }) => {

@@ -4,7 +4,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Version } from '../../../store/history/versions.ts'
 import type { AskFailure } from '../core/ask.ts'
-import type { Progress } from '../core/use-action.ts'
+import type { WorkProgress } from '../core/use-action.ts'
 
 interface HeadingProps {
   readonly title: ComponentChildren
@@ -50,7 +50,7 @@ export function Writer({ version }: { readonly version: Written }) {
 }
 
 /** A bar for work whose end is known. */
-export function ProgressBar({ progress }: { readonly progress: Progress | undefined }) {
+export function ProgressBar({ progress }: { readonly progress: WorkProgress | undefined }) {
   if (progress === undefined || progress.total === 0) return null
   return <progress aria-label="Progress" value={progress.done} max={progress.total} />
 }

@@ -157,7 +157,7 @@ function keepInSight(box: HTMLElement | null, index: number): void {
   else if (box.scrollTop < lowest) box.scrollTop = lowest
 }
 
-interface RowProps {
+interface TreeRowProps {
   readonly id: string
   readonly row: TreeRow<TreeItem>
   readonly isActive: boolean
@@ -166,7 +166,7 @@ interface RowProps {
   readonly children: ComponentChildren
 }
 
-function Row({ id, row, isActive, isSelected, onPick, children }: RowProps) {
+function Row({ id, row, isActive, isSelected, onPick, children }: TreeRowProps) {
   return (
     <div
       id={id}

@@ -1,12 +1,7 @@
 // Adds, changes and removes devices, each after a question.
 
 import { useId, useState } from 'preact/hooks'
-import type {
-  ListedDevice,
-  MembersChanged,
-  ResultOf,
-  Role,
-} from '../../../../operations/console/contract.ts'
+import type { ListedDevice, ResultOf, Role } from '../../../../operations/console/contract.ts'
 import { ask } from '../../core/ask.ts'
 import { notice } from '../../core/state.ts'
 import { Dialog, Question } from '../../parts/dialog.tsx'
@@ -204,7 +199,10 @@ function nameOf({ name, deviceId }: ListedDevice): string {
 }
 
 /** `done` describes the change, with a capital and without a full stop. */
-function noteReached(done: string, { pending }: MembersChanged): void {
+function noteReached(
+  done: string,
+  { pending }: Pick<ResultOf<'devices.changeRole'>, 'pending'>,
+): void {
   notice.value =
     pending === undefined
       ? done

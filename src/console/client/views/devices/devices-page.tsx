@@ -9,10 +9,10 @@ import { ListTable } from '../../parts/list-table.tsx'
 import { absoluteTime, countOf, relativeTime } from '../../parts/times.ts'
 import { AddDialog, RemoveDialog, RenameDialog, RoleDialog } from './device-dialogs.tsx'
 
-type Question = 'role' | 'rename' | 'remove'
+type DeviceQuestion = 'role' | 'rename' | 'remove'
 
 interface Asked {
-  readonly question: Question
+  readonly question: DeviceQuestion
   readonly device: ListedDevice
 }
 
@@ -52,7 +52,7 @@ export function DevicesPage() {
 
 interface RowProps {
   readonly device: ListedDevice
-  readonly onAsk: (question: Question) => void
+  readonly onAsk: (question: DeviceQuestion) => void
 }
 
 function Row({ device, onAsk }: RowProps) {

@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals'
 import { forgetAtEnd } from '../../core/session.ts'
 
-export interface Draft {
+export interface EditDraft {
   readonly text: string
   /** Whether something was typed. */
   readonly isChanged: boolean
@@ -14,9 +14,9 @@ export interface Draft {
 }
 
 /** By memory; the one of a new memory by an empty id. */
-export const drafts = signal<ReadonlyMap<string, Draft>>(new Map())
+export const drafts = signal<ReadonlyMap<string, EditDraft>>(new Map())
 
-export function keepDraft(memoryId: string, draft: Draft | undefined): void {
+export function keepDraft(memoryId: string, draft: EditDraft | undefined): void {
   const next = new Map(drafts.peek())
   if (draft === undefined) next.delete(memoryId)
   else next.set(memoryId, draft)

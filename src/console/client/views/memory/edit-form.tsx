@@ -2,19 +2,19 @@
 // before it is saved; if the same lines were changed, the user chooses. The store merges.
 
 import { useState } from 'preact/hooks'
-import type { LiveMemory, MergedEdit } from '../../../../operations/console/contract.ts'
+import type { LiveMemoryView, MergedEdit } from '../../../../operations/console/contract.ts'
 import { ask, AskFailure } from '../../core/ask.ts'
 import { notice } from '../../core/state.ts'
 import { useAction } from '../../core/use-action.ts'
 import { Field, submitting } from '../../parts/field.tsx'
 import { Failure, Writer } from '../../parts/labels.tsx'
-import { type Draft, drafts, keepDraft, reasonIn } from './drafts.ts'
+import { type EditDraft, drafts, keepDraft, reasonIn } from './drafts.ts'
 import { Editor } from './editor.tsx'
 
 interface EditFormProps {
   /** The memory as it is, which others may change at any time. */
-  readonly now: LiveMemory
-  readonly draft: Draft
+  readonly now: LiveMemoryView
+  readonly draft: EditDraft
   readonly onDone: () => void
 }
 
@@ -24,7 +24,7 @@ function useEdit({ now, draft }: EditFormProps, reason: string, done: () => void
   const [merged, setMerged] = useState<MergedEdit>()
   const [isOpen, setOpen] = useState(false)
   const { run, ...action } = useAction<void>()
-  const take = (text: string, { content: base, sha256: expectedSha256 }: LiveMemory): void => {
+  const take = (text: string, { content: base, sha256: expectedSha256 }: LiveMemoryView): void => {
     keepDraft(memoryId, { text, isChanged: true, base, expectedSha256 })
     setOpen(false)
   }
@@ -89,9 +89,9 @@ export function EditForm(props: EditFormProps) {
 }
 
 interface OthersProps {
-  readonly now: LiveMemory
+  readonly now: LiveMemoryView
   readonly merged: MergedEdit | undefined
-  readonly draft: Draft
+  readonly draft: EditDraft
 }
 
 /** Tells of the changes by others since the edit began. */

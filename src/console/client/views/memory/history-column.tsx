@@ -1,7 +1,7 @@
 // All versions of a memory, across its paths, the newest first; any two can be compared.
 
 import { useLocation } from 'preact-iso'
-import type { VersionRow } from '../../../../operations/console/contract.ts'
+import type { CountedVersion } from '../../../../operations/console/contract.ts'
 import { addressOf, atNow } from '../../core/address.ts'
 import { mayManage, mayWrite } from '../../core/state.ts'
 import { Failure, OperationBadge, Writer } from '../../parts/labels.tsx'
@@ -29,7 +29,7 @@ export function HistoryColumn({ memoryId }: { readonly memoryId: string }) {
   )
 }
 
-function Row({ version }: { readonly version: VersionRow }) {
+function Row({ version }: { readonly version: CountedVersion }) {
   const { query } = useLocation()
   const { versionId, memoryId, operation, redactedAt, number } = version
   const isRedacted = redactedAt !== undefined
@@ -63,7 +63,7 @@ function Row({ version }: { readonly version: VersionRow }) {
   )
 }
 
-function Facts({ version }: { readonly version: VersionRow }) {
+function Facts({ version }: { readonly version: CountedVersion }) {
   const { reason, createdAt, deviceName, deviceId, movedFrom, added, removed } = version
   const { redactedAt, redactedBy, placedAt } = version
   return (
@@ -96,7 +96,7 @@ function Facts({ version }: { readonly version: VersionRow }) {
 }
 
 /** What to do with a version; the lines of a redacted one cannot be compared. */
-function Choices({ version }: { readonly version: VersionRow }) {
+function Choices({ version }: { readonly version: CountedVersion }) {
   const { query } = useLocation()
   const { versionId, memoryId, operation, redactedAt, number } = version
   if (redactedAt !== undefined) return null

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { LiveMemory, MemoryView } from '../../../../operations/console/contract.ts'
+import type { LiveMemoryView, MemoryView } from '../../../../operations/console/contract.ts'
 import { addressOf, atNow } from '../../core/address.ts'
 import { ask } from '../../core/ask.ts'
 import { isPast, mayManage, mayWrite, notice, overview } from '../../core/state.ts'
@@ -43,7 +43,7 @@ function PastActions({ view }: { readonly view: MemoryView }) {
   )
 }
 
-function LiveActions({ view }: { readonly view: LiveMemory }) {
+function LiveActions({ view }: { readonly view: LiveMemoryView }) {
   const [dialog, setDialog] = useState<'move' | 'delete'>()
   const { memoryId, path, sha256, content: text } = view
   const isEditing = drafts.value.has(memoryId)

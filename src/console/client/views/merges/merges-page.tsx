@@ -1,7 +1,7 @@
 // The memories that merges of clones combined, joined or moved aside: first those that were not
 // reviewed on this device, which alone remembers that. One merge has its inputs and its result.
 
-import type { MergeRow, MergeView } from '../../../../operations/console/contract.ts'
+import type { MergeView } from '../../../../operations/console/contract.ts'
 import { addressOf } from '../../core/address.ts'
 import { ask } from '../../core/ask.ts'
 import { useAction } from '../../core/use-action.ts'
@@ -73,7 +73,7 @@ function Reviewed({ versionIds, verb }: ReviewedProps) {
 
 interface MergesProps {
   readonly title: string
-  readonly merges: readonly MergeRow[]
+  readonly merges: readonly MergeView['merge'][]
 }
 
 function Merges({ title, merges }: MergesProps) {
@@ -168,7 +168,7 @@ function lackOf({ redactedAt, content }: MergeView['inputs'][number]): string {
   return content === undefined ? ', deleted' : ''
 }
 
-const WORDS: Readonly<Record<MergeRow['combination'], string>> = {
+const WORDS: Readonly<Record<MergeView['merge']['combination'], string>> = {
   combined: 'Both texts were combined',
   kept: 'One of the texts was kept',
   deleted: 'Both sides had deleted it',
@@ -176,7 +176,7 @@ const WORDS: Readonly<Record<MergeRow['combination'], string>> = {
 }
 
 /** The effect of a merge on a memory, in words. */
-export function outcomeOf({ combination, inputs, joined, movedFrom }: MergeRow): string {
+export function outcomeOf({ combination, inputs, joined, movedFrom }: MergeView['merge']): string {
   const parts = [
     inputs.length < 2 && combination === 'kept' ? undefined : WORDS[combination],
     joined === undefined ? undefined : 'Another memory of the same path was joined into it',

@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks'
 import type {
-  Erased,
+  EraseResult,
   EraseInput,
   ErasePlan,
   Selection,
@@ -18,7 +18,7 @@ interface EraseStepProps {
   readonly select: Selection
   readonly plan: ErasePlan
   readonly onBack: () => void
-  readonly onErased: (erased: Erased) => void
+  readonly onErased: (erased: EraseResult) => void
 }
 
 type Why = EraseInput['why']
@@ -42,7 +42,7 @@ export function EraseStep({ select, plan, onBack, onErased }: EraseStepProps) {
   const [why, setWhy] = useState<Why>('unspecified')
   const [current, setCurrent] = useState<WayOut>('delete')
   const [typed, setTyped] = useState('')
-  const { run, isRunning, progress, failure } = useAction<Erased>()
+  const { run, isRunning, progress, failure } = useAction<EraseResult>()
   const hasCurrent = plan.current.length > 0
   const kept = new Set(hasCurrent && current === 'keep' ? plan.current.map(idOf) : [])
   const confirmed = plan.versions.map(idOf).filter((id) => !kept.has(id))

@@ -1,7 +1,7 @@
 // Step 4: the certificate, the search for erased texts, and the devices that have not confirmed.
 
 import { useEffect, useRef } from 'preact/hooks'
-import type { Erased, ErasureProof } from '../../../../operations/console/contract.ts'
+import type { EraseResult, ErasureProof } from '../../../../operations/console/contract.ts'
 import { ask } from '../../core/ask.ts'
 import { useAction } from '../../core/use-action.ts'
 import { downloadText } from '../../parts/download.ts'
@@ -10,7 +10,7 @@ import { absoluteTime, countOf } from '../../parts/times.ts'
 
 interface ProofStepProps {
   /** The erased versions; undefined for the proof alone. */
-  readonly erased: Erased | undefined
+  readonly erased: EraseResult | undefined
   readonly onAgain: () => void
 }
 

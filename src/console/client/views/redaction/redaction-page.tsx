@@ -3,7 +3,7 @@
 
 import { useLocation } from 'preact-iso'
 import { useState } from 'preact/hooks'
-import type { ErasePlan, Erased, Selection } from '../../../../operations/console/contract.ts'
+import type { ErasePlan, EraseResult, Selection } from '../../../../operations/console/contract.ts'
 import { ask } from '../../core/ask.ts'
 import { mayManage } from '../../core/state.ts'
 import { useAction } from '../../core/use-action.ts'
@@ -18,7 +18,7 @@ const steps = ['Choose', 'Look', 'Erase', 'Proof'] as const
 type Stage =
   | { readonly step: 0 }
   | { readonly step: 1 | 2; readonly select: Selection; readonly plan: ErasePlan }
-  | { readonly step: 3; readonly erased: Erased | undefined }
+  | { readonly step: 3; readonly erased: EraseResult | undefined }
 
 export function RedactionPage() {
   const { query } = useLocation()

@@ -2,7 +2,7 @@
 // memories that it leaves alone and why; then one button, which runs exactly that plan.
 
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { RevertPlan } from '../../../../operations/console/contract.ts'
+import type { RevertPreview } from '../../../../operations/console/contract.ts'
 import { addressOf } from '../../core/address.ts'
 import { mayWrite } from '../../core/state.ts'
 import { ChangeTree } from '../../parts/change-tree.tsx'
@@ -12,7 +12,7 @@ import { Failure, ProgressBar } from '../../parts/labels.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
 import { Slices } from '../../parts/pager.tsx'
 import { countOf } from '../../parts/times.ts'
-import { type Revert, type RevertInput, useRevert } from './use-revert.ts'
+import { type PlannedRevert, type RevertInput, useRevert } from './use-revert.ts'
 
 interface RevertViewProps {
   readonly of: RevertInput
@@ -56,11 +56,11 @@ function Before({ revert: { plan, isRunning, failure, progress } }: RevertOnly) 
 }
 
 interface RevertOnly {
-  readonly revert: Revert
+  readonly revert: PlannedRevert
 }
 
 /** It takes the focus, since the pressed button no longer exists. */
-function Done({ plan: { steps, commit } }: { readonly plan: RevertPlan }) {
+function Done({ plan: { steps, commit } }: { readonly plan: RevertPreview }) {
   const box = useRef<HTMLParagraphElement>(null)
   useEffect(() => box.current?.focus(), [])
   return (
@@ -76,7 +76,7 @@ function Done({ plan: { steps, commit } }: { readonly plan: RevertPlan }) {
 }
 
 interface StepsProps {
-  readonly plan: RevertPlan
+  readonly plan: RevertPreview
   readonly isDone: boolean
   readonly nothing: string
 }
@@ -118,7 +118,7 @@ function sumOf(changes: readonly { readonly operation: string }[]): string {
     .join(', ')
 }
 
-type Left = RevertPlan['left'][number]
+type Left = RevertPreview['left'][number]
 
 const REASONS: Readonly<Record<Left['reason'], string>> = {
   overlap: 'Later edits touch the same lines, so this one needs you.',
@@ -190,7 +190,7 @@ function Confirm({ verb, revert }: ConfirmProps) {
 }
 
 interface NewsProps {
-  readonly news: Revert['news']
+  readonly news: PlannedRevert['news']
   readonly isPlanned: boolean
   readonly onLook: () => void
 }

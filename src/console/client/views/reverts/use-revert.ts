@@ -3,10 +3,10 @@
 // be run. Must not write anything but by `run`.
 
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { InputOf, RevertPlan } from '../../../../operations/console/contract.ts'
+import type { InputOf, RevertPreview } from '../../../../operations/console/contract.ts'
 import { ask, type AskFailure } from '../../core/ask.ts'
 import { changed, revision } from '../../core/events.ts'
-import type { Progress } from '../../core/use-action.ts'
+import type { WorkProgress } from '../../core/use-action.ts'
 import { asFailure } from '../../core/use-ask.ts'
 import { reasonIn } from '../memory/drafts.ts'
 
@@ -16,12 +16,12 @@ export type RevertInput =
   | { readonly kind: 'restore'; readonly input: InputOf<'restore.plan'> }
   | { readonly kind: 'rollback'; readonly input: InputOf<'rollback.plan'> }
 
-export interface Revert {
+export interface PlannedRevert {
   /** What would happen, or has happened if `isDone`. Undefined while it is asked for. */
-  readonly plan: RevertPlan | undefined
+  readonly plan: RevertPreview | undefined
   readonly isDone: boolean
   readonly isRunning: boolean
-  readonly progress: Progress | undefined
+  readonly progress: WorkProgress | undefined
   readonly failure: AskFailure | undefined
   /**
    * Why the plan has to be looked at again: the store has changed while it was shown, or before
@@ -34,17 +34,17 @@ export interface Revert {
 
 interface RevertState {
   readonly key: string
-  readonly plan?: RevertPlan | undefined
+  readonly plan?: RevertPreview | undefined
   readonly isDone: boolean
   readonly isRunning: boolean
   readonly failure?: AskFailure | undefined
-  readonly news?: Revert['news']
+  readonly news?: PlannedRevert['news']
 }
 
-export function useRevert(of: RevertInput): Revert {
+export function useRevert(of: RevertInput): PlannedRevert {
   const key = JSON.stringify(of)
   const [held, hold] = useState<RevertState>(begin(key))
-  const [progress, setProgress] = useState<Progress>()
+  const [progress, setProgress] = useState<WorkProgress>()
   const state = held.key === key ? held : begin(key)
   usePlanning(of, state, hold, setProgress)
   const run = async (reason: string): Promise<void> => {
@@ -74,7 +74,7 @@ function usePlanning(
   { kind, input }: RevertInput,
   state: RevertState,
   hold: (state: RevertState) => void,
-  setProgress: (progress: Progress | undefined) => void,
+  setProgress: (progress: WorkProgress | undefined) => void,
 ): void {
   // An answer applies to the newest state, not to the one when it was asked for.
   const latest = useRef(state)
@@ -106,7 +106,7 @@ function begin(key: string): RevertState {
 }
 
 /** A plan that is not the one that was shown has news for the user. */
-function planned(state: RevertState, plan: RevertPlan): RevertState {
+function planned(state: RevertState, plan: RevertPreview): RevertState {
   if (state.plan === undefined) return { ...state, plan, failure: undefined }
   if (state.plan.plan === plan.plan) return { ...state, plan }
   return { ...state, plan, news: state.news ?? 'changed' }

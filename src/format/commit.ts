@@ -113,13 +113,13 @@ export function verifyCommitBytes(
 }
 
 /** The parents and the height of a commit that is not verified yet. */
-export interface CommitLinks extends Pick<CommitParts, 'parents' | 'height'> {
+export interface UnverifiedLinks extends Pick<CommitParts, 'parents' | 'height'> {
   /** Whether the commit ends like one with a detail. */
   readonly hasDetail: boolean
 }
 
 /** Parses what a walk through a history needs. Throws `commit_malformed`. */
-export function parseLinks(bytes: Uint8Array): CommitLinks {
+export function parseLinks(bytes: Uint8Array): UnverifiedLinks {
   const cursor = new Cursor(bytes.subarray(0, LINKS_LENGTH))
   cursor.takeTree()
   const parents = cursor.takeParents()

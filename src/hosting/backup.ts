@@ -185,20 +185,22 @@ function checkIsEmpty(disk: Disk, directory: string, ignored?: string): void {
   throw new StoreError('invalid_input', 'The directory to copy to must be absent or empty')
 }
 
-/** The files of a directory to copy, by their paths in it. */
-export type Choice = (path: string) => boolean
-
 /**
  * Copies the files below `from` that are chosen and not there yet. Durable when it resolves, with
  * the names in all directories that were made.
  */
-async function copyFiles(disk: Disk, from: string, to: string, choice: Choice): Promise<void> {
+async function copyFiles(
+  disk: Disk,
+  from: string,
+  to: string,
+  isChosen: (path: string) => boolean,
+): Promise<void> {
   const directories = new Set([to])
   await makeDurableDirectory(disk, to)
   for (const file of filesBelow(disk, from)) {
     const path = file.slice(from.length + 1)
     const target = `${to}/${path}`
-    if (!choice(path) || disk.stat(target) !== undefined) continue
+    if (!isChosen(path) || disk.stat(target) !== undefined) continue
     await makeDurableDirectory(disk, dirname(target))
     await copyFile(disk, file, target)
     directories.add(dirname(target))

@@ -21,7 +21,7 @@ import { inSlices } from '../time-slice.ts'
 import { openArchives, openAuditArchive } from './archive.ts'
 import { type AuditKeys, auditKeys, type EpochKeys, epochKeys, opensContents } from './epoch.ts'
 import type { Identity } from './identity.ts'
-import { makeKeyring } from './keyring-bytes.ts'
+import { type KeyringParts, makeKeyring } from './keyring-bytes.ts'
 import {
   type Admission,
   type DeviceChanges,
@@ -262,13 +262,7 @@ function extend(opened: OpenedKeyring, directory: Directory): Promise<NewKeyring
   return assemble({ directory, epoch, older })
 }
 
-interface Parts {
-  readonly directory: Directory
-  readonly epoch: EpochKeys
-  readonly older: readonly EpochKeys[]
-}
-
-async function assemble(parts: Parts): Promise<NewKeyring> {
+async function assemble(parts: KeyringParts): Promise<NewKeyring> {
   const { directory, epoch, older } = parts
   const bytes = await inSlices(makeKeyring(parts))
   return { bytes, directory, epoch, archived: older.map(({ kid }) => kid) }

@@ -207,9 +207,11 @@ const admitters = {
   passphrase: 'a passphrase',
 } as const
 
-type Change = Partial<Omit<Directory, 'number' | 'previous' | 'founderRandom'>>
-
-function nextDirectory(seed: string, before: Directory, change: Change): Directory {
+function nextDirectory(
+  seed: string,
+  before: Directory,
+  change: Partial<Omit<Directory, 'number' | 'previous' | 'founderRandom'>>,
+): Directory {
   const previous = directoryHash(seed, before)
   const number = before.number + 1
   const next = { ...before, number, previous, founderRandom: undefined, ...change }

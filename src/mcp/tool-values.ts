@@ -29,15 +29,15 @@ export function pageSchema(items: Wire): ObjectSchema {
   return object({ data: { type: 'array', items }, next_page: textOrNull })
 }
 
-type Field<Item> = readonly [schema: Wire, of: (item: Item, at: At) => unknown]
-
 export interface ValueKind<Item> {
   readonly properties: Readonly<Record<string, Wire>>
   readonly schema: ObjectSchema
   readonly of: (item: Item, at: At) => Wire
 }
 
-function kindOf<Item>(fields: Readonly<Record<string, Field<Item>>>): ValueKind<Item> {
+function kindOf<Item>(
+  fields: Readonly<Record<string, readonly [schema: Wire, of: (item: Item, at: At) => unknown]>>,
+): ValueKind<Item> {
   const entries = Object.entries(fields)
   const properties = Object.fromEntries(entries.map(([name, [schema]]) => [name, schema]))
   return {

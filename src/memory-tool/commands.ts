@@ -96,7 +96,7 @@ interface Call<Input> {
 }
 
 /** The texts of a writing command on one path. `refuse` leaves other failures to `refusalOf`. */
-interface Texts<Input, Result> {
+interface CommandTexts<Input, Result> {
   /** Whether the path is a memory's new path. */
   readonly isNew?: boolean
   readonly answer: (path: string, result: Result) => string
@@ -109,7 +109,7 @@ interface Texts<Input, Result> {
 
 function onPath<Input extends { readonly path: string }, Result>(
   operation: OperationDefinition<Input, Result, OperationContext>,
-  texts: Texts<Input, Result>,
+  texts: CommandTexts<Input, Result>,
 ): ToolCommand {
   const run = async (space: ToolSpace, raw: unknown): Promise<string> => {
     const input = parseInput(operation.input, raw)

@@ -5,11 +5,10 @@ import { type OwnedBytes, utf8Text } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import type { Caller } from '../hosting/credentials.ts'
 import type { Host } from '../hosting/host.ts'
-
-type Fields = Readonly<Record<string, unknown>>
+import type { Wire } from '../operations/wire.ts'
 
 /** The parameters with these names. Throws `invalid_input`. */
-export function readQuery(url: string, names: readonly string[]): Fields {
+export function readQuery(url: string, names: readonly string[]): Wire {
   const start = url.indexOf('?')
   if (start === -1) return {}
   const found = new Map<string, string>()
@@ -65,7 +64,7 @@ export async function readBody(
   request: Request,
   { fields, optional = false }: BodyRules,
   bytesMax: number,
-): Promise<Fields> {
+): Promise<Wire> {
   const bytes = await readBytes(request, bytesMax)
   if (bytes.length === 0 && optional) return {}
   if (bytes.length === 0) throw invalid('The request needs a body: a JSON object')

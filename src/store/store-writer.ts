@@ -43,7 +43,6 @@ import type { MemberOptions, MembersChanged } from './sync/sync.ts'
 
 /** Few programs change members or keys. */
 const deviceChanges = () => import('./devices/device-changes.ts')
-type DeviceChanges = Awaited<ReturnType<typeof deviceChanges>>
 
 export class StoreWriter {
   readonly #session: StoreSession
@@ -351,7 +350,7 @@ async function noteRemovals(
 function changesOnline(session: StoreSession, author: Author) {
   return async <T extends Applied>(
     options: MemberOptions,
-    change: (changes: DeviceChanges) => Promise<T>,
+    change: (changes: Awaited<ReturnType<typeof deviceChanges>>) => Promise<T>,
   ): Promise<T & MembersChanged> => {
     const { access, only, signal, alone } = checkOptions(options)
     const make = async (): Promise<T> => change(await deviceChanges())

@@ -146,7 +146,7 @@ function afterNumber(bytes: Uint8Array, start: number): number {
 }
 
 /** An object whose deltas are being applied. */
-interface Base {
+interface SalvagedBase {
   readonly body: Uint8Array
   /** The bytes that a reader inflates and copies to reach it. */
   readonly work: number
@@ -183,7 +183,7 @@ class Naming {
   }
 
   /** Undefined if the delta does not fit, or costs more than a reader of packs allows. */
-  #apply(offset: number, base: Base): Omit<Base, 'deltas'> | undefined {
+  #apply(offset: number, base: SalvagedBase): Omit<SalvagedBase, 'deltas'> | undefined {
     const own = tolerant(() => {
       const { header, data } = this.#reader.entry(offset)
       return { data, work: entryWork(header) + deltaWork(data) }
@@ -197,7 +197,11 @@ class Naming {
   }
 
   /** Counts also what reading the object will take, and takes the deltas that wait for it. */
-  #name(offset: number, type: ObjectType, { body, work }: Omit<Base, 'deltas'>): Base {
+  #name(
+    offset: number,
+    type: ObjectType,
+    { body, work }: Omit<SalvagedBase, 'deltas'>,
+  ): SalvagedBase {
     this.#budget.spend(body.length + work)
     const oid = gitHash(type, body)
     // The first one: a delta that names this base is read from there.

@@ -208,7 +208,7 @@ class DistinctOids {
   }
 }
 
-interface Entry {
+interface InflatedEntry {
   readonly header: EntryHeader
   readonly data: Uint8Array
   /** The length in the pack. */
@@ -233,7 +233,7 @@ export class EntryReader {
   }
 
   /** The entry at `at`, inflated. Throws `pack_corrupt`. */
-  entry(at: number): Entry {
+  entry(at: number): InflatedEntry {
     const header = this.header(at)
     const likely = header.length + deflatedBytesMax(header.size)
     const inflated =

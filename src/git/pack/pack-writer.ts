@@ -156,18 +156,8 @@ function writeObject(
   return { type, body, offset, depth }
 }
 
-interface Entry {
-  readonly header: Uint8Array
-  readonly deflated: Uint8Array
-  readonly depth: number
-}
-
 /** A delta has some thirty bytes, mostly an oid: compression saves one byte, and takes longer. */
-function encodeEntry(
-  object: PackInput,
-  written: ReadonlyMap<Oid, WrittenObject>,
-  offset: number,
-): Entry {
+function encodeEntry(object: PackInput, written: ReadonlyMap<Oid, WrittenObject>, offset: number) {
   const { type, body, thinBase } = object
   const base = object.base === undefined ? undefined : written.get(object.base)
   const delta = base && deltaWorthWhile(base, object)

@@ -7,8 +7,6 @@ import { incomingName } from '../pack/incoming-pack.ts'
 import type { GitFileLockContext } from '../refs/git-file-lock.ts'
 import { checkHasNoLinks } from '../refs/repository.ts'
 
-type Files = Pick<GitFileLockContext, 'disk' | 'directory' | 'ownDirectory'>
-
 /** Files that repairs have replaced, in numbered directories. */
 export const asideName: string = 'damaged'
 /** What a remote has sent to a running repair. */
@@ -23,7 +21,11 @@ export function sweepAside(ownDirectory: string, sweep: FileSweep): void {
 }
 
 /** Durable when it resolves. Throws `unsupported_repository` if a link was planted. */
-export async function emptyAside({ disk, directory, ownDirectory }: Files): Promise<void> {
+export async function emptyAside({
+  disk,
+  directory,
+  ownDirectory,
+}: Pick<GitFileLockContext, 'disk' | 'directory' | 'ownDirectory'>): Promise<void> {
   checkHasNoLinks(disk, directory)
   const sweep = new FileSweep(disk)
   sweepAside(ownDirectory, sweep)

@@ -12,7 +12,7 @@ import { countHidden } from '../../text/visible.ts'
 import { operationsIn } from '../operation.ts'
 import {
   type ConsoleContext,
-  type PageInput,
+  type ListInput,
   commit,
   limitOf,
   listOf,
@@ -162,7 +162,7 @@ async function hiddenIn(store: MemoryStore, { after }: GroupedChange): Promise<n
 /**
  * After the group that has had the version as its newest: a list that has grown continues there.
  */
-function pageOf(found: readonly VersionGroup[], page: PageInput): Page<VersionGroup> {
+function pageOf(found: readonly VersionGroup[], page: ListInput): Page<VersionGroup> {
   const { after } = page
   const last = after === undefined ? -1 : found.findIndex(({ versionId }) => versionId === after)
   const start = last + 1

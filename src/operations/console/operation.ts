@@ -100,8 +100,8 @@ export const pageFields = {
 
 const ROWS_DEFAULT = 100
 
-export type PageInput = FieldsOf<typeof pageFields>
+export type ListInput = FieldsOf<typeof pageFields>
 
-export function limitOf({ limit = ROWS_DEFAULT }: Pick<PageInput, 'limit'>): number {
+export function limitOf({ limit = ROWS_DEFAULT }: Pick<ListInput, 'limit'>): number {
   return limit
 }

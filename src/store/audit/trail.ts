@@ -112,13 +112,6 @@ export function syncTrail(options: TrailOptions): Promise<SyncReport> {
   })
 }
 
-/** The result of adopting a head; the counts are of commits and of erased versions. */
-interface Adopted {
-  readonly commits: number
-  readonly erased: number
-  readonly leftOut: NonNullable<LostRecords>
-}
-
 /** One attempt to adopt the head of the remote. */
 class TrailSync {
   readonly #objects: ObjectStore
@@ -152,7 +145,7 @@ class TrailSync {
     // The head of a clone that was never audited is treated as seen.
     if (this.#anchor.verified === undefined) await this.#adopt(before)
     const isKnown = head === before && (await this.#isVerified(head))
-    const { commits, erased, leftOut }: Adopted = isKnown
+    const { commits, erased, leftOut } = isKnown
       ? { commits: 0, erased: 0, leftOut: [] }
       : await this.#adopt(head)
     // Read before another process may erase the commits.
@@ -201,7 +194,8 @@ class TrailSync {
     return verified !== undefined && equalBytes(await this.#recordOf(head), verified.record)
   }
 
-  async #adopt(head: Oid): Promise<Adopted> {
+  /** The counts are of commits and of erased versions. */
+  async #adopt(head: Oid) {
     const objects = this.#objects
     const incoming = this.#incoming
     const anchor = this.#anchor

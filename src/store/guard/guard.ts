@@ -233,15 +233,10 @@ function isOfText(findings: readonly Finding[], after: GuardedText): boolean {
   return findings.every((finding) => own.has(keyOf(finding, after)))
 }
 
-interface Found {
-  readonly after: GuardedText
-  readonly found: readonly Finding[]
-}
-
 /** Removes one finding for each earlier finding of the same text and kind. */
 async function withoutKnown(
   guard: ContentGuard,
-  { after, found }: Found,
+  { after, found }: { readonly after: GuardedText; readonly found: readonly Finding[] },
   before: GuardedText | undefined,
 ): Promise<readonly Finding[]> {
   if (before === undefined) return found

@@ -35,7 +35,7 @@ export interface LeftLate {
   readonly head: RecordAt
 }
 
-interface RecordAt {
+export interface RecordAt {
   readonly height: number
   readonly record: Uint8Array
 }

@@ -8,6 +8,7 @@ import { removeTemporary } from '../../disk/disk.ts'
 import { operations } from '../../format/record.ts'
 import { inSlices, TimeSlice } from '../../time-slice.ts'
 import type { CommitCount } from '../commits/commit-count.ts'
+import type { CurrentEntry } from '../snapshot/current-versions.ts'
 import type { CurrentVersion, LiveMemory } from '../snapshot/live-memory.ts'
 import { memoriesBelow } from '../snapshot/path-tree.ts'
 import {
@@ -29,10 +30,6 @@ import {
 } from './sealed-cache.ts'
 
 type DeviceRow = [id: string, sequence: number, record: string, time: number, forked: boolean]
-/** With the key in hex. */
-type GrantRow = readonly [id: string, Omit<GrantState, 'key'> & { readonly key: string }]
-
-type MemoryRow = readonly [memoryId: string, CurrentVersion]
 
 const VERSION = 7
 
@@ -50,7 +47,11 @@ interface StateHeader {
     created: number
   }
   readonly devices: readonly DeviceRow[]
-  readonly grants: readonly GrantRow[]
+  /** With the key in hex. */
+  readonly grants: readonly (readonly [
+    id: string,
+    Omit<GrantState, 'key'> & { readonly key: string },
+  ])[]
   /** The epochs of the memories, which name them by their index here. */
   readonly kids: readonly string[]
   /** The number of commits in the past of the head or of an earlier commit. */
@@ -125,7 +126,7 @@ export async function findState(
   const { oid, ...brought } = header.settings
   const record = fromHex(brought.record)
   const settings = reader.readSettings(oid, { ...brought, record })
-  const memories: MemoryRow[] = []
+  const memories: CurrentEntry[] = []
   const redacted = new Set<string>()
   const slice = new TimeSlice()
   for (const part of rows) {
@@ -211,8 +212,8 @@ export async function writeState(
 }
 
 /** Live memories in the order of the directory tree, which is built faster of such a list. */
-function rowsOf({ current, paths }: Snapshot): readonly MemoryRow[] {
-  const live = Array.from(memoriesBelow(paths.root), ({ memoryId }): MemoryRow[] => {
+function rowsOf({ current, paths }: Snapshot): readonly CurrentEntry[] {
+  const live = Array.from(memoriesBelow(paths.root), ({ memoryId }): CurrentEntry[] => {
     const version = current.get(memoryId)
     return version === undefined ? [] : [[memoryId, version]]
   })
@@ -225,11 +226,11 @@ function findChanges(
   path: string,
   { count, current, redacted }: Snapshot,
   kept: Snapshot,
-): readonly MemoryRow[] | undefined {
+): readonly CurrentEntry[] | undefined {
   if (!isSameSet(redacted, kept.redacted)) return undefined
   if (readHeader(findFirstPart(owner, placeOf(path)))?.head.commit !== kept.head.commit)
     return undefined
-  const changes: MemoryRow[] = []
+  const changes: CurrentEntry[] = []
   let added = 0
   for (const row of current.changesSince(kept.current)) {
     if (changes.push(row) > count * CHANGED_SHARE) return undefined
@@ -245,7 +246,7 @@ function isSameSet(one: ReadonlySet<string>, other: ReadonlySet<string>): boolea
 
 function* partsOf(
   { snapshot, counted }: CachedState,
-  rows: Iterable<MemoryRow>,
+  rows: Iterable<CurrentEntry>,
   redacted: Iterable<string>,
   base?: string,
 ): Generator<Uint8Array> {
@@ -337,7 +338,7 @@ function writeMemory(
     .raw(path)
 }
 
-function* readMemories(part: Uint8Array, kids: readonly string[]): Generator<MemoryRow> {
+function* readMemories(part: Uint8Array, kids: readonly string[]): Generator<CurrentEntry> {
   const reader = new ByteReader(part, otherRelease)
   if (reader.u8() !== MEMORIES) return
   while (reader.remaining > 0) {

@@ -35,11 +35,6 @@ export interface Redaction {
   readonly pendingDevices: readonly PendingDevice[]
 }
 
-/** Before it is certified; without an outcome if there was nothing to erase. */
-interface Redacted extends Omit<Redaction, 'certificate'> {
-  readonly outcome: Outcome | undefined
-}
-
 const choices: ReadonlySet<unknown> = new Set(['refuse', 'delete', 'overwrite', 'keep'])
 
 /** Plans what `redact` would do, even if that would be refused. */
@@ -117,12 +112,16 @@ async function withCertificate(
   return new StoreError(error.code, error.message, { cause: error, details })
 }
 
+/** Without an outcome if there was nothing to erase. */
 async function planAndBuild(
   session: StoreSession,
   planner: Planner,
   { request, author }: { readonly request: RedactionRequest; readonly author: Author },
   options: WorkOptions,
-): Promise<{ readonly built: BuiltCommit | undefined; readonly result: Redacted }> {
+): Promise<{
+  readonly built: BuiltCommit | undefined
+  readonly result: Omit<Redaction, 'certificate'> & { readonly outcome: Outcome | undefined }
+}> {
   checkMayWrite(session.snapshot, session.identity.deviceId, 'redact')
   // As the commit at the end would, before the long work.
   await session.checkPermanent(authorTexts(author))

@@ -68,8 +68,6 @@ export interface Residue {
   readonly versionId?: string
 }
 
-type SearchSource = Pick<ContentSource, 'storeId' | 'epochs'>
-
 /** At most this many objects are searched before other work runs. */
 const BATCH = 256
 
@@ -158,7 +156,7 @@ async function searchEvidence(
 
 /** Opens objects by trial, with the contexts of the redacted versions. */
 export class ResidueSearch {
-  readonly #source: SearchSource
+  readonly #source: Pick<ContentSource, 'storeId' | 'epochs'>
   readonly #redacted: ReadonlySet<string>
   /** The memories that have redacted versions. */
   readonly #memories: ReadonlySet<string>
@@ -166,7 +164,7 @@ export class ResidueSearch {
   readonly #placed: ReadonlyMap<Oid, string>
 
   constructor(
-    source: SearchSource,
+    source: Pick<ContentSource, 'storeId' | 'epochs'>,
     history: History,
     redacted: ReadonlySet<string>,
     placed: ReadonlyMap<Oid, string> = new Map(),

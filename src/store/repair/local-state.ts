@@ -7,19 +7,14 @@ import { hasCode, StoreError } from '../../errors.ts'
 import { parseId } from '../../format/id.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { areLostCommitsLate } from '../access/post-revocation.ts'
+import type { CommitSource } from '../commits/decoded-commit.ts'
 import { Anchor } from '../local/anchor.ts'
 import { type CacheOwner, moveCacheAside } from '../local/sealed-cache.ts'
 import { type CachedHead, findCachedHead } from '../local/state-cache.ts'
 import { checkFreshness } from '../session/freshness.ts'
 import { localPlaces, type StoreEnvironment, type StorePlaces } from '../session/open-options.ts'
-import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { SoundHead } from './heads.ts'
 import type { AnchorFate } from './report.ts'
-
-interface Source {
-  readonly objects: ObjectSource
-  readonly storeId: string
-}
 
 export class LocalState {
   readonly #caches: CacheOwner
@@ -52,7 +47,11 @@ export class LocalState {
   }
 
   /** Decides what to do with the anchor for this head. */
-  async decideAnchor(source: Source, head: Oid, sound: SoundHead | undefined): Promise<AnchorFate> {
+  async decideAnchor(
+    source: Pick<CommitSource, 'objects' | 'storeId'>,
+    head: Oid,
+    sound: SoundHead | undefined,
+  ): Promise<AnchorFate> {
     if (this.#anchor === 'damaged') return sound === undefined ? 'damaged' : 'renewed'
     const { verified } = this.#anchor
     if (verified === undefined) return 'none'

@@ -6,11 +6,10 @@ import { hasCode, StoreError } from '../../errors.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { areLostCommitsLate } from '../access/post-revocation.ts'
 import type { History, HistorySource } from '../history/history.ts'
+import type { RecordAt } from '../local/remote-state-file.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
 import { verifyRewritten } from '../verify/verify-rewritten.ts'
 import { verifyDescent, verifyHistory, type VerifyOptions } from '../verify/verify.ts'
-
-type RecordAt = Pick<Head, 'height' | 'record'>
 
 /** What this device knows of the previous head. */
 interface Known {
@@ -51,23 +50,22 @@ async function tryToFill(fill: () => Promise<History>): Promise<History | undefi
   }
 }
 
-interface Verified {
-  readonly snapshot: Snapshot
-  /** Up to this position the known history is unchanged. */
-  readonly base?: number
-}
-
 interface LastHead {
   readonly head: Head
   readonly leftFor: RecordAt | undefined
 }
 
-/** Accepts a new history as a whole if it contains the known head, unless that is late. */
+/**
+ * Accepts a new history as a whole if it contains the known head, unless that is late. Up to the
+ * position `base` the known history is unchanged.
+ */
 async function replace(
   source: HistorySource,
   { head: known, leftFor }: LastHead,
   history: History | undefined,
-  verify: (options: VerifyOptions) => Promise<Verified>,
+  verify: (
+    options: VerifyOptions,
+  ) => Promise<{ readonly snapshot: Snapshot; readonly base?: number }>,
 ): Promise<Snapshot> {
   // If a redaction has erased a dropped record, the head that it was dropped for proves it late.
   const expected = leftFor === undefined ? [known] : [known, leftFor]

@@ -49,7 +49,7 @@ export async function openSession(
   return { session, opened }
 }
 
-export interface Verified {
+export interface OpenedState {
   readonly snapshot: Snapshot
   readonly cachedHeight: number
   readonly counted: CommitCount | undefined
@@ -64,7 +64,7 @@ async function resume(
   files: CacheFiles,
   head: Oid,
   options: OpenOptions,
-): Promise<Verified | undefined> {
+): Promise<OpenedState | undefined> {
   try {
     const found = await findState(files.owner, `${files.directory}/state`, {
       readKeyring: (oid, record) => readKeyringState(source, oid, record),
@@ -83,7 +83,11 @@ async function resume(
   }
 }
 
-async function startOver(source: StoreSource, head: Oid, options: OpenOptions): Promise<Verified> {
+async function startOver(
+  source: StoreSource,
+  head: Oid,
+  options: OpenOptions,
+): Promise<OpenedState> {
   const { snapshot, commits } = await verifyHistory(source, head, options)
   return { snapshot, cachedHeight: -1, counted: { commit: head, commits }, kept: undefined }
 }

@@ -8,12 +8,12 @@ import type { CurrentVersion } from './live-memory.ts'
 import { type LiveVersion, MemoryTree } from './memory-tree.ts'
 import { SharedMap } from './shared-map.ts'
 
-type Entry = readonly [memoryId: string, version: CurrentVersion]
+export type CurrentEntry = readonly [memoryId: string, version: CurrentVersion]
 
 const TIME_AT = 16
 const PACKED_BYTES = 24
 
-export class CurrentVersions implements Iterable<Entry> {
+export class CurrentVersions implements Iterable<CurrentEntry> {
   readonly tree: MemoryTree
   /** The others, packed, by packed memory id. */
   readonly #others: SharedMap<string>
@@ -23,7 +23,7 @@ export class CurrentVersions implements Iterable<Entry> {
     this.#others = others
   }
 
-  static of(entries: Iterable<Entry> = []): CurrentVersions {
+  static of(entries: Iterable<CurrentEntry> = []): CurrentVersions {
     const live: LiveVersion[] = []
     const others: [string, string][] = []
     for (const [memoryId, version] of entries) {
@@ -63,7 +63,7 @@ export class CurrentVersions implements Iterable<Entry> {
   }
 
   /** The versions that an earlier state, with which this one shares parts, does not have. */
-  *changesSince(earlier: CurrentVersions): Generator<Entry, undefined> {
+  *changesSince(earlier: CurrentVersions): Generator<CurrentEntry, undefined> {
     for (const version of this.tree.changesSince(earlier.tree)) {
       yield [version.live.memoryId, version]
     }
@@ -74,7 +74,7 @@ export class CurrentVersions implements Iterable<Entry> {
   }
 
   /** The live versions first. */
-  *[Symbol.iterator](): Generator<Entry, undefined> {
+  *[Symbol.iterator](): Generator<CurrentEntry, undefined> {
     for (const version of this.tree) yield [version.live.memoryId, version]
     for (const [id, packed] of this.#others) yield [unpackId(id), unpack(packed)]
     return undefined

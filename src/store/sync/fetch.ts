@@ -150,7 +150,7 @@ function* walkBack(objects: ObjectSource, head: Oid): Generator<Oid> {
   }
 }
 
-export type Verified =
+export type FetchVerdict =
   | { readonly kind: 'accepted'; readonly theirs: RemoteHead }
   /** The head is in our own history. */
   | { readonly kind: 'known'; readonly head: SeenHead }
@@ -162,7 +162,7 @@ export async function verifyFetched(
   peer: Peer,
   fetched: FetchedHead,
   merged: Snapshot | undefined,
-): Promise<Verified> {
+): Promise<FetchVerdict> {
   const { session, remote, options } = peer
   const successor = await findSuccessor(peer, fetched)
   if (successor !== undefined) return { kind: 'accepted', theirs: successor }
@@ -207,7 +207,7 @@ async function verifyCompletely(
   history: History,
   fetched: FetchedHead,
   merged: Snapshot | undefined,
-): Promise<Verified> {
+): Promise<FetchVerdict> {
   try {
     return await verifyOnce(peer, history, fetched, merged)
   } catch (error) {
@@ -223,7 +223,7 @@ async function verifyOnce(
   history: History,
   { head, seen, incoming }: FetchedHead,
   merged: Snapshot | undefined,
-): Promise<Verified> {
+): Promise<FetchVerdict> {
   const expected = options.repair === true ? undefined : seen
   const known = findKnown(incoming, history, head)
   if (known !== undefined) {

@@ -61,11 +61,6 @@ export interface Leaving {
   readonly leavesRedaction: boolean
 }
 
-interface Tips {
-  readonly ours: Snapshot
-  readonly theirs: Snapshot
-}
-
 /**
  * Undefined if both heads can be merged. Throws `keyring_conflict`, `merge_held` or
  * `permission_denied` if people have to decide and have not.
@@ -73,7 +68,7 @@ interface Tips {
 export async function decideLeaving(
   session: StoreSession,
   source: HistorySource,
-  tips: Tips,
+  tips: Readonly<Record<keyof Divergence, Snapshot>>,
   divergence: Divergence,
   { takeTheirs: takes = false, signal }: Pick<SyncOptions, 'takeTheirs' | 'signal'>,
 ): Promise<Leaving | undefined> {

@@ -13,10 +13,6 @@ export interface Asked<Result> {
   readonly isAsking: boolean
 }
 
-interface Held<Result> extends Asked<Result> {
-  readonly key: string
-}
-
 interface AskHow {
   /** Shows the answer to the input before until that to the new one is there. */
   readonly keepsLast?: boolean
@@ -29,7 +25,7 @@ export function useAsk<Name extends QuestionName>(
   { keepsLast = false }: AskHow = {},
 ): Asked<ResultOf<Name>> {
   const key = input === undefined ? '' : `${name} ${JSON.stringify(input)}`
-  const [held, hold] = useState<Held<ResultOf<Name>>>()
+  const [held, hold] = useState<Asked<ResultOf<Name>> & { readonly key: string }>()
   const again = useRef<() => void>(undefined)
   useEffect(() => {
     if (input === undefined) return undefined

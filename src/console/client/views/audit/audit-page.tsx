@@ -193,14 +193,14 @@ function Redactions({ report: { redactions } }: ReportOnly) {
   )
 }
 
-interface TableProps<Row> {
+interface AuditTableProps<Row> {
   readonly title: string
   readonly rows: readonly Row[]
   readonly columns: readonly string[]
   readonly cells: (row: Row) => readonly ComponentChildren[]
 }
 
-function Table<Row>({ title, rows, columns, cells }: TableProps<Row>) {
+function Table<Row>({ title, rows, columns, cells }: AuditTableProps<Row>) {
   return (
     <section>
       <h3>

@@ -11,15 +11,13 @@ import { AddDialog, RemoveDialog, RenameDialog, RoleDialog } from './device-dial
 
 type DeviceQuestion = 'role' | 'rename' | 'remove'
 
-interface Asked {
-  readonly question: DeviceQuestion
-  readonly device: ListedDevice
-}
-
 export function DevicesPage() {
   const { data, failure } = useAsk('devices.list', {})
   const [isAdding, setAdding] = useState(false)
-  const [asked, setAsked] = useState<Asked>()
+  const [asked, setAsked] = useState<{
+    readonly question: DeviceQuestion
+    readonly device: ListedDevice
+  }>()
   const close = (): void => setAsked(undefined)
   return (
     <>

@@ -16,6 +16,7 @@ import {
   whenSent,
 } from './answer.ts'
 import type { KeyLimits, Lease } from './key-limits.ts'
+import type { LogLine } from './options.ts'
 import {
   authenticate,
   checkDoorway,
@@ -27,22 +28,6 @@ import {
   sentBytes,
 } from './request.ts'
 import type { Route } from './routes.ts'
-
-/** The facts about an answered request, without its contents. */
-export interface LogLine {
-  readonly request_id: string
-  readonly method: string
-  /** The pattern of its path; null if there is no such route. */
-  readonly route: string | null
-  readonly status: number
-  readonly ms: number
-  /** Null without a valid credential. */
-  readonly key_id: string | null
-  /** The code of the error; `unexpected` for one without a code. */
-  readonly error?: string
-  /** Where that was thrown: the newest calls, by file and line. */
-  readonly at?: readonly string[]
-}
 
 export interface ExchangeContext {
   readonly host: Host

@@ -3,7 +3,22 @@
 import type { Clock } from '../clock.ts'
 import { MEBIBYTE } from '../limits.ts'
 import type { HostedRoute } from '../operations/hosted.ts'
-import type { LogLine } from './exchange.ts'
+
+/** The facts about an answered request, without its contents. */
+export interface LogLine {
+  readonly request_id: string
+  readonly method: string
+  /** The pattern of its path; null if there is no such route. */
+  readonly route: string | null
+  readonly status: number
+  readonly ms: number
+  /** Null without a valid credential. */
+  readonly key_id: string | null
+  /** The code of the error; `unexpected` for one without a code. */
+  readonly error?: string
+  /** Where that was thrown: the newest calls, by file and line. */
+  readonly at?: readonly string[]
+}
 
 export interface ServerLimits {
   /** The most that one request may send: more is refused, and not read. */

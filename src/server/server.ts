@@ -15,7 +15,7 @@ export type { HostedStore, Workspace } from '../hosting/catalogue.ts'
 export type { ApiKey } from '../hosting/credentials.ts'
 export type { HostNotice, HostPlaces } from '../hosting/data-directory.ts'
 export type { HostRecovery } from '../hosting/hosted-stores.ts'
-export type { LogLine } from './exchange.ts'
+export type { LogLine } from './options.ts'
 export type { Address } from './listener.ts'
 export type { HostOptions, HttpOptions, Server }
 export type { ServerLimits } from './options.ts'

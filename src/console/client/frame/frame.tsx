@@ -1,20 +1,21 @@
-// The frame of every view: the bar, the rail, the tree, and the line of time.
+// The frame of every view: the bar with the search and the state of the store, the rail, the tree,
+// the line of time, and the keys, which work unless a text is typed.
 
 import { useLocation } from 'preact-iso'
-import { useEffect } from 'preact/hooks'
-import { addressAt, addressOf, atNow } from '../core/address.ts'
+import { useEffect, useState } from 'preact/hooks'
+import { addressAt, addressOf, atNow, storeNow } from '../core/address.ts'
 import type { AskFailure } from '../core/ask.ts'
 import { followEvents } from '../core/events.ts'
-import { reportUse } from '../core/session.ts'
-import { commitCount, isPast, moment, notice, overview } from '../core/state.ts'
+import { lock, openAnotherTab, reportUse } from '../core/session.ts'
+import { commitCount, isPast, moment, notice, overview, searchWords } from '../core/state.ts'
 import { useAsk } from '../core/use-ask.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { submitting } from '../parts/field.tsx'
 import { Failure } from '../parts/labels.tsx'
-import { absoluteTime } from '../parts/times.ts'
-import { Bar } from './bar.tsx'
-import { Keys } from './keys.tsx'
+import { absoluteTime, countOf } from '../parts/times.ts'
 import { MemoryTree } from './memory-tree.tsx'
 import { TimeLine } from './time-line.tsx'
-import { Rail, Routes } from './views.tsx'
+import { Rail, Routes, views } from './views.tsx'
 
 export function Frame() {
   const { query, path } = useLocation()
@@ -118,4 +119,165 @@ function useFocusOnView(path: string): void {
   useEffect(() => {
     if (document.activeElement === document.body) document.getElementById('content')?.focus()
   }, [path])
+}
+
+function Bar() {
+  const { name = '', storeId = '', audience } = overview.value ?? {}
+  return (
+    <header class="bar">
+      <a class="store" href={addressOf.view(audience === 'auditor' ? 'audit' : 'memories')}>
+        <strong>{name === '' ? 'gitlocket' : name}</strong>{' '}
+        <span class="dim">{storeId.slice(0, 14)}…</span>
+      </a>
+      {storeNow.value !== undefined && (
+        <a class="chip" href="/">
+          All stores
+        </a>
+      )}
+      {audience === 'member' && <Search />}
+      <span class="sp" />
+      <Chips />
+      <button type="button" onClick={() => void openAnotherTab()}>
+        Open another tab
+      </button>
+      <button type="button" class="lock" onClick={() => void lock()}>
+        Lock
+      </button>
+    </header>
+  )
+}
+
+function Search() {
+  const { route, path } = useLocation()
+  return (
+    <form
+      class="search"
+      role="search"
+      aria-label="Memories"
+      onSubmit={submitting(() => {
+        if (path !== '/search') route(addressOf.search())
+      })}
+    >
+      <label class="sr" for="search">
+        Search memories, now or at the moment shown
+      </label>
+      <input
+        id="search"
+        type="search"
+        autocomplete="off"
+        placeholder="Search memories"
+        value={searchWords.value}
+        onInput={({ currentTarget }) => {
+          searchWords.value = currentTarget.value
+        }}
+      />
+      <kbd aria-hidden="true">/</kbd>
+    </form>
+  )
+}
+
+function Chips() {
+  const known = overview.value
+  if (known === undefined) return null
+  const { remotes, deviceName, deviceId, role = 'removed', access } = known
+  const device = deviceName === '' ? deviceId.slice(0, 10) : deviceName
+  return (
+    <>
+      <a class="chip good" href={addressOf.view('audit')} title="Every commit was verified">
+        <span class="dot" aria-hidden="true" />
+        Verified{' '}
+        {commitCount.value !== undefined && (
+          <span class="dim">{countOf(commitCount.value, 'commit')}</span>
+        )}
+      </a>
+      <a class="chip" href={addressOf.view('sync')}>
+        {remotes.length === 0 ? 'no remote' : remotes.map(describeRemote).join(', ')}
+      </a>
+      <a class="chip who" href={addressOf.view('devices')} title="This device and its role">
+        {device} · {access === 'read_only' ? `${role}, read-only` : role}
+      </a>
+    </>
+  )
+}
+
+function describeRemote(remote: { readonly name: string; readonly unsent?: number | undefined }) {
+  if (remote.unsent === undefined) return remote.name
+  return remote.unsent === 0 ? `${remote.name}: synced` : `${remote.name}: ${remote.unsent} unsent`
+}
+
+const HELP: readonly (readonly [string, string])[] = [
+  ['/', 'search'],
+  ['f', 'filter paths'],
+  ['e', 'edit the memory'],
+  ['n', 'a new memory'],
+  ['g then a letter', views.map(({ key, name }) => `${key} ${name}`).join(', ')],
+  ['Arrow keys, Home, End, Enter', 'in a tree: move, open and close, show'],
+  ['Arrow keys, in the line of time', 'one commit earlier or later'],
+  ['Ctrl+S, in the editor', 'save'],
+  ['Escape', 'close a dialog'],
+  ['?', 'this list'],
+]
+
+/** Keys that focus or press an element of the page. */
+const TARGETS: Readonly<Record<string, string>> = {
+  '/': '#search',
+  f: '#filter',
+  e: '#edit',
+  n: '#new',
+}
+
+function Keys() {
+  const { route } = useLocation()
+  const [isShown, show] = useState(false)
+  useEffect(() => {
+    let afterG = false
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
+      const view = afterG ? views.find(({ key }) => key === event.key) : undefined
+      afterG = event.key === 'g'
+      const target = TARGETS[event.key]
+      if (view !== undefined) route(addressOf.view(view.name))
+      else if (event.key === '?') show(true)
+      else if (target === undefined || !reach(target)) return
+      event.preventDefault()
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  }, [])
+  if (!isShown) return null
+  return (
+    <Dialog title="Keys" onClose={() => show(false)}>
+      <dl>
+        {HELP.map(([keys, what]) => (
+          <>
+            <dt>
+              <kbd>{keys}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </>
+        ))}
+      </dl>
+      <p class="go">
+        <button type="button" class="pri" onClick={() => show(false)}>
+          Close
+        </button>
+      </p>
+    </Dialog>
+  )
+}
+
+/** Whether there was such an element. */
+function reach(selector: string): boolean {
+  const found = document.querySelector<HTMLElement>(selector)
+  if (found === null) return false
+  if (found instanceof HTMLInputElement) found.focus()
+  else found.click()
+  return true
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false
+  if (target.isContentEditable || target.closest('dialog') !== null) return true
+  const isRange = target instanceof HTMLInputElement && target.type === 'range'
+  return !isRange && target.matches('input, textarea, select')
 }

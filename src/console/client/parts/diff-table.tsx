@@ -1,7 +1,11 @@
-// Two texts and what differs, side by side or inline.
+// The difference of two texts or versions, side by side or inline. Redacted versions are named, and
+// never compared.
 
 import { signal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
+import type { FullVersion } from '../../../store/history/versions.ts'
+import { useAsk } from '../core/use-ask.ts'
 import {
   countRows,
   type DiffLine,
@@ -13,6 +17,7 @@ import {
 } from './diff-lines.ts'
 import { Check } from './field.tsx'
 import { HiddenWarning } from './hidden.tsx'
+import { Pending } from './labels.tsx'
 import { Slices } from './pager.tsx'
 import { countOf } from './times.ts'
 
@@ -165,5 +170,35 @@ function Text({ line, sign }: TextProps) {
       )}
       {line.parts.map(({ text, isMarked }) => (isMarked ? <mark>{text}</mark> : text))}
     </td>
+  )
+}
+
+interface VersionsDiffProps {
+  /** `memver_…`; undefined for no text, `base` for the version that `after` replaced. */
+  readonly before: string | undefined
+  readonly after: string
+  readonly label: string
+  /** A heading. */
+  readonly children?: (before: FullVersion | undefined, after: FullVersion) => ComponentChildren
+}
+
+export function VersionsDiff({ before, after, label, children }: VersionsDiffProps) {
+  const right = useAsk('version.show', { versionId: after })
+  const earlier = before === 'base' ? right.data?.baseVersionId : before
+  const left = useAsk('version.show', earlier === undefined ? undefined : { versionId: earlier })
+  const failure = left.failure ?? right.failure
+  if (failure !== undefined || right.data === undefined || left.isAsking) {
+    return <Pending failure={failure} />
+  }
+  const isRedacted = [left.data, right.data].some((one) => one?.redactedAt !== undefined)
+  return (
+    <>
+      {children?.(left.data, right.data)}
+      {isRedacted ? (
+        <p>A text is redacted: there is nothing to compare. Its author and time remain known.</p>
+      ) : (
+        <DiffTable before={left.data?.content} after={right.data.content} label={label} />
+      )}
+    </>
   )
 }

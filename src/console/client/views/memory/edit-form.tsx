@@ -1,14 +1,17 @@
-// Edits a memory, and saves on request. Later changes by others are merged into the text and shown
-// before it is saved; if the same lines were changed, the user chooses. The store merges.
+// Edits a memory or writes a new one, and saves on request. Later changes by others are merged into
+// the text and shown before it is saved; if the same lines were changed, the user chooses. The
+// store merges.
 
+import { useLocation } from 'preact-iso'
 import { useState } from 'preact/hooks'
 import type { LiveMemoryView, MergedEdit } from '../../../../operations/console/contract.ts'
+import { addressOf } from '../../core/address.ts'
 import { ask, AskFailure } from '../../core/ask.ts'
-import { notice } from '../../core/state.ts'
+import { mayWrite, notice } from '../../core/state.ts'
 import { useAction } from '../../core/use-action.ts'
 import { Field, submitting } from '../../parts/field.tsx'
 import { Failure, Writer } from '../../parts/labels.tsx'
-import { type EditDraft, drafts, keepDraft, reasonIn } from './drafts.ts'
+import { drafts, type EditDraft, keepDraft, reasonIn } from './drafts.ts'
 import { Editor } from './editor.tsx'
 
 interface EditFormProps {
@@ -213,4 +216,50 @@ function joined(texts: readonly string[]): string {
 
 function shown(text: Overlap['ours']): string {
   return text === '' ? '(deleted)' : text
+}
+
+/** The id of the draft: a new memory has no id. */
+/** Keeps the draft of a new memory, which has no id. */
+const NEW = ''
+const EMPTY = { base: '', expectedSha256: '' }
+
+export function NewMemoryPage() {
+  const { route } = useLocation()
+  const [path, setPath] = useState('/')
+  const [reason, setReason] = useState('')
+  const { run, isRunning, failure } = useAction<void>()
+  if (!mayWrite.value) return <p>This console may look, but not write.</p>
+  const save = (): void => {
+    void run(async () => {
+      const content = drafts.peek().get(NEW)?.text ?? ''
+      const { memoryId } = await ask('memory.create', { path, content, ...reasonIn(reason) })
+      keepDraft(NEW, undefined)
+      route(addressOf.memory(memoryId))
+    })
+  }
+  return (
+    <>
+      <h1>New memory</h1>
+      <form onSubmit={submitting(save)}>
+        <p>
+          <Field label="Path" value={path} onValue={setPath} isRequired autoFocus />
+        </p>
+        <Editor
+          label="Text of the new memory"
+          text={drafts.peek().get(NEW)?.text ?? ''}
+          theirs={undefined}
+          onText={(text) => keepDraft(NEW, { ...EMPTY, text, isChanged: true })}
+          onSave={save}
+        />
+        <div class="go">
+          <Field label="Reason (optional)" value={reason} onValue={setReason} />
+          <span class="sp" />
+          <button type="submit" class="pri" aria-disabled={isRunning}>
+            Create
+          </button>
+          <Failure failure={failure} />
+        </div>
+      </form>
+    </>
+  )
 }

@@ -6,12 +6,12 @@ import type { Blame, MemoryView } from '../../../../operations/console/contract.
 import type { FullVersion } from '../../../../store/history/versions.ts'
 import { addressOf, atNow } from '../../core/address.ts'
 import { useAsk } from '../../core/use-ask.ts'
+import { VersionsDiff } from '../../parts/diff-table.tsx'
 import { HiddenWarning } from '../../parts/hidden.tsx'
 import { Pending, Writer, writerOf } from '../../parts/labels.tsx'
 import { Markdown } from '../../parts/markdown.tsx'
 import { Slices } from '../../parts/pager.tsx'
 import { absoluteTime } from '../../parts/times.ts'
-import { VersionsDiff } from '../../parts/versions-diff.tsx'
 
 interface TextTabProps {
   readonly view: MemoryView

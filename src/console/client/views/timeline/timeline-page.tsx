@@ -1,11 +1,19 @@
 // The history of the whole store: who wrote when, by session and day. The actor, the session, the
-// devices and the operations of a row are buttons that filter by them.
+// devices and the operations of a row are buttons that filter by them. A group
+// has a page of its own: a tree of its memories, each with its difference.
 
 import { Fragment } from 'preact'
-import type { TimelineFilter, TimelineGroup } from '../../../../operations/console/contract.ts'
+import type {
+  GroupedMemory,
+  TimelineFilter,
+  TimelineGroup,
+} from '../../../../operations/console/contract.ts'
 import { addressOf } from '../../core/address.ts'
 import { isPast } from '../../core/state.ts'
-import { Failure, Heading, writerOf } from '../../parts/labels.tsx'
+import { useAsk } from '../../core/use-ask.ts'
+import { ChangeTree } from '../../parts/change-tree.tsx'
+import { VersionsDiff } from '../../parts/diff-table.tsx'
+import { Failure, Heading, Pending, writerOf } from '../../parts/labels.tsx'
 import { Pager, usePages } from '../../parts/pager.tsx'
 import { countOf, dayText, spanText } from '../../parts/times.ts'
 import { FilterBar } from './filter-bar.tsx'
@@ -13,11 +21,11 @@ import {
   DeviceNames,
   effectiveFilter,
   filterBy,
+  timelineFilter,
   timeZone,
   useDeviceNames,
   writerFilter,
 } from './filter.tsx'
-import { GroupPage } from './group-page.tsx'
 
 const GROUPS_A_PAGE = 50
 
@@ -128,5 +136,83 @@ function By({ filter, words }: { readonly filter: TimelineFilter; readonly words
     <button type="button" class="by" title="Filter by this" onClick={() => filterBy(filter)}>
       {words}
     </button>
+  )
+}
+
+function GroupPage({ versionId }: { readonly versionId: string }) {
+  const filter = effectiveFilter.value
+  const { data, failure } = useAsk('timeline.group', { versionId, filter, timeZone })
+  return (
+    <>
+      <nav aria-label="Where this is">
+        <a class="up" href={addressOf.view('timeline')}>
+          ‹ Timeline
+        </a>
+      </nav>
+      <GroupHeading group={data?.group} />
+      {Object.keys(timelineFilter.value).length > 0 && <FilterBar />}
+      {data === undefined && <Pending failure={failure} />}
+      {data !== undefined && data.memories.length > 0 && (
+        <ChangeTree label="What changed" changes={data.memories.map(asTreeChange)}>
+          {({ memoryId }) => (
+            <GroupedDiff memory={data.memories.find((one) => one.memoryId === memoryId)} />
+          )}
+        </ChangeTree>
+      )}
+    </>
+  )
+}
+
+function GroupHeading({ group }: { readonly group: TimelineGroup | undefined }) {
+  const { nameOf } = useDeviceNames()
+  if (group === undefined) return <h1>Changes</h1>
+  const { versionId, session, actor, day, first, last, deviceIds, memories } = group
+  const undo = session === undefined ? addressOf.actor(versionId) : addressOf.session(versionId)
+  return (
+    <>
+      <Heading
+        title={
+          <>
+            {session ?? actor?.id ?? 'Changes'}{' '}
+            <span class="tag">{session === undefined ? actor?.type : 'session'}</span>
+          </>
+        }
+      >
+        {(session ?? actor) !== undefined && (
+          <a class="button" href={undo}>
+            Undo {session === undefined ? 'the actor' : 'the session'}…
+          </a>
+        )}
+      </Heading>
+      <p class="meta">
+        {dayText(day)}, {spanText(first, last)} · {countOf(memories, 'memory')} ·{' '}
+        {deviceIds.map(nameOf).join(', ')}
+      </p>
+    </>
+  )
+}
+
+function asTreeChange(memory: GroupedMemory) {
+  const { memoryId, path, movedFrom, operation, versions, redacted, hidden } = memory
+  const notes = [
+    ...(versions > 1 ? [countOf(versions, 'version')] : []),
+    ...(hidden > 0 ? [countOf(hidden, 'hidden character')] : []),
+  ]
+  const note = notes.length === 0 ? undefined : notes.join(', ')
+  return { memoryId, path, movedFrom, operation, isRedacted: redacted > 0, note }
+}
+
+function GroupedDiff({ memory }: { readonly memory: GroupedMemory | undefined }) {
+  if (memory === undefined) return <p class="dim">It no longer exists.</p>
+  const { memoryId, before, after, path } = memory
+  return (
+    <>
+      <p>
+        <a href={addressOf.memory(memoryId, { tab: 'changes', from: before, to: after })}>
+          Open the memory
+        </a>
+      </p>
+      <VersionsDiff before={before} after={after} label={`${path ?? memoryId}, before and after`} />
+    </>
   )
 }

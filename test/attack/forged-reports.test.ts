@@ -4,7 +4,7 @@
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { utf8 } from '../../src/bytes.ts'
-import { reportJson } from '../../src/cli/report/json.ts'
+import { reportJson } from '../../src/cli/commands/report.ts'
 import { reportPage } from '../../src/cli/report/page.ts'
 import { formatId } from '../../src/format/id.ts'
 import { sshPublicKey, sshSignature } from '../../src/format/sshsig.ts'

@@ -4,8 +4,8 @@
 
 import { expect, test } from 'vitest'
 import { utf8 } from '../../src/bytes.ts'
+import { importAnswer } from '../../src/cli/commands/import.ts'
 import { entityFiles, parseGraph } from '../../src/cli/import/mcp-memory.ts'
-import { importAnswer } from '../../src/cli/import/report.ts'
 
 const MANY = 200_000
 const LINES = 60_000

@@ -4,7 +4,7 @@
 
 import { connect, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import type { LogLine } from '../../src/server/exchange.ts'
+import type { LogLine } from '../../src/server/options.ts'
 import { exchangeBytes, expectDone, expectRefused, statusesIn } from '../support/http-caller.ts'
 import { type RunningServer, runningServer, storesPath } from '../support/running-server.ts'
 import { full } from '../support/seed.ts'

@@ -75,7 +75,7 @@ async function ofAuditor(context: Context, input: Input): Promise<Ending> {
   const { storeDirectory: directory, stateDirectory } = context.environment
   const identity = getIdentity(context.environment)
   const places = { directory, stateDirectory, identity }
-  const { auditorSubject } = await import('../../operations/console/auditor.ts')
+  const { auditorSubject } = await import('../../operations/console/subject.ts')
   return await serve(context, input, auditorSubject({ places, clock: context.clock }))
 }
 

@@ -7,18 +7,22 @@ import { utf8 } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { attempt } from '../../home/files.ts'
 import { csvColumns, reportCsv } from '../../operations/report-csv.ts'
+import { actorJson, timestamp, type Wire } from '../../operations/wire.ts'
+import type { AccessEvent, Authorship, ReportedDevice } from '../../store/report/access-events.ts'
 import {
   type AuditReport,
   reportAsAuditor,
+  type ReportedRedaction,
   type ReportOptions,
+  type WriteCount,
 } from '../../store/report/audit-report.ts'
-import { signReport, type ReportSigner, verifyReport } from '../../store/report/report-signature.ts'
+import { type ReportSigner, signReport, verifyReport } from '../../store/report/report-signature.ts'
 import {
-  ofAnotherStore,
   type Answer,
   type Command,
   type Context,
   type Input,
+  ofAnotherStore,
   usageError,
 } from '../call/command.ts'
 import {
@@ -30,8 +34,8 @@ import {
 } from '../machine/files.ts'
 import { isRealDirectory } from '../machine/memory-files.ts'
 import { textsOutside } from '../machine/scratch-directory.ts'
-import { reportJson } from '../report/json.ts'
 import { reportPage } from '../report/page.ts'
+import { limitsOf } from '../report/wording.ts'
 import {
   auditHere,
   auditing,
@@ -39,7 +43,9 @@ import {
   isStoreHere,
   withStoreOrTrail,
 } from '../store/open-store.ts'
+import { searchedJson } from '../store/residue.ts'
 import { withProgress } from '../terminal/progress.ts'
+import { pendingDeviceJson } from '../text/redactions.ts'
 import { spanOf, timeFormat, type TimeFormat } from '../text/times.ts'
 import { wire } from '../text/wire.ts'
 
@@ -71,7 +77,7 @@ export const commands: readonly Command[] = [
       '--force': 'Replace the file and its signature',
     },
     notes: reportNotes,
-    run: report,
+    run: writeReport,
   },
   {
     name: 'report verify',
@@ -97,7 +103,7 @@ export const commands: readonly Command[] = [
 /** `part was skipped`: whether the signer is a device of the store is not known. */
 const SIGNER_UNKNOWN = 4
 
-async function report(context: Context, input: Input): Promise<Answer> {
+async function writeReport(context: Context, input: Input): Promise<Answer> {
   const file = input.text('out')
   const isForced = input.flag('force')
   if (isForced && file === undefined) throw usageError('--force needs --out', 'report')
@@ -241,4 +247,90 @@ function proofLines(
     `names has made it, which is that of ${deviceId}.`,
     'Compare it with a clone of the store (--store), or with the key of a device (--device).',
   ]
+}
+
+/** `createdAt` is when the report was made, by the clock of this machine. */
+export function reportJson(report: AuditReport, createdAt: number): Wire {
+  const { storeId, name, deviceId, role, since, until, verification, leftOut } = report
+  return wire({
+    type: 'gitlocket_report',
+    version: 1,
+    storeId,
+    name,
+    createdAt,
+    deviceId,
+    deviceName: report.devices.find((device) => device.deviceId === deviceId)?.name,
+    role,
+    since: since === undefined ? null : timestamp(since),
+    until: until === undefined ? null : timestamp(until),
+    verification: wire({ ...verification, recordsLeftOut: leftOut }),
+    devices: report.devices.map(deviceJson),
+    access: report.access.map(accessJson),
+    writes: report.writes.map(writesJson),
+    redactions: report.redactions.map(redactionJson),
+    absence: report.absence && absenceJson(report.absence),
+    limits: limitsOf(report),
+  })
+}
+
+function authorJson(author: Authorship): Wire {
+  const { deviceId, isRecovery, grantedBy, actor, session, record, commit } = author
+  const createdBy = actorJson(actor)
+  return wire({ deviceId, recovery: isRecovery, grantedBy, createdBy, session, record, commit })
+}
+
+function deviceJson(device: ReportedDevice): Wire {
+  const { deviceId, name, role, added, removed, lastRecord } = device
+  return wire({
+    deviceId,
+    name,
+    role,
+    active: removed === undefined,
+    addedAt: added.time,
+    addedBy: authorJson(added),
+    removedAt: removed?.time,
+    removedBy: removed && authorJson(removed),
+    lastRecordAt: lastRecord,
+  })
+}
+
+function accessJson({ action, ...author }: AccessEvent): Wire {
+  const { type, ...facts } = action
+  return wire({ type, createdAt: author.time, ...authorJson(author), subject: wire(facts) })
+}
+
+function writesJson({ day, actor, session, ...counts }: WriteCount): Wire {
+  return wire({ day, createdBy: actorJson(actor), session, ...counts })
+}
+
+function redactionJson(redaction: ReportedRedaction): Wire {
+  const { time, reason, versionIds, certificate, absence } = redaction
+  return wire({
+    redactedAt: time,
+    reason,
+    ...authorJson(redaction),
+    versionIds,
+    certificate: certificate && certificateJson(certificate),
+    absence,
+    unconfirmedDevices: redaction.unconfirmedDevices.map(pendingDeviceJson),
+    unconfirmedRemotes: redaction.unconfirmedRemotes,
+  })
+}
+
+/** Without its object ids, which are many: the certificate has them. */
+function certificateJson({
+  device_id,
+  redacted_at,
+  may_repeat,
+  object_ids,
+}: NonNullable<ReportedRedaction['certificate']>): Wire {
+  return { verified: true, device_id, redacted_at, may_repeat, objects: object_ids.length }
+}
+
+/** Without the paths of versions that were written on redacted ones. */
+function absenceJson(absence: NonNullable<AuditReport['absence']>): Wire {
+  const builtOn = absence.builtOnRedacted.map(({ versionId, redactedVersionIds }) => {
+    return wire({ versionId, redactedVersionIds })
+  })
+  return { ...searchedJson(absence, builtOn), texts_outside: absence.textsOutside }
 }

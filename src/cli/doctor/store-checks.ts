@@ -1,5 +1,5 @@
 // The checks of `doctor` on the store: whether this device can open it, its packs and caches, and
-// what stock git says about it. The locks are in lock-checks.ts.
+// what stock git says about it. The locks are in file-checks.ts.
 
 import { spawnSync } from 'node:child_process'
 import { systemDisk } from '../../disk/disk.ts'
@@ -27,9 +27,8 @@ import {
 } from '../text/reclaimable.ts'
 import { clockText } from '../text/times.ts'
 import { countText, sizeText } from '../text/words.ts'
+import { checkForeignFiles, checkLocks, findStrayFiles } from './file-checks.ts'
 import { fail, failed, ok, type DoctorFinding, warn } from './finding.ts'
-import { checkForeignFiles, findForeignFiles } from './foreign-files.ts'
-import { checkLocks } from './lock-checks.ts'
 
 const NOT_A_STORE = 7
 const TAMPERED = 11
@@ -61,7 +60,7 @@ export async function checkStore(context: Context): Promise<StoreCheck> {
   const opened = await checkOpened(context, locks.held)
   if (opened.isForeign) return opened
   const { findings, reclaimable } = opened
-  const foreign = findForeignFiles(context.environment.storeDirectory)
+  const foreign = findStrayFiles(context.environment.storeDirectory)
   const others = [
     ...locks.findings,
     checkCaches(context),

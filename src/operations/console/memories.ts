@@ -13,7 +13,7 @@ import type { Version } from '../../store/history/versions.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { mergeEdits } from '../../store/merge/content-merge.ts'
 import type { MemoryInfo } from '../../store/snapshot/live-memory.ts'
-import { type LineCounts, countChangedLines } from '../../text/line-counts.ts'
+import { countChangedLines, type LineCounts } from '../../text/line-matches.ts'
 import { checkNotCancelled } from '../../time-slice.ts'
 import {
   atField,

@@ -1,14 +1,25 @@
-// What a console shows: a store, as its member sees it. All that its listener knows: it asks by
-// name, with whatever the page has sent.
+// The stores that a console shows: one store as its member sees it or as an auditor does, or those
+// of a server for the operator of its machine. All that its listener knows: it asks by name, with
+// whatever the page has sent.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { WorkOptions } from '../../async.ts'
+import type { Clock } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
+import type { Operator } from '../../hosting/host.ts'
+import { type Audit, type AuditOptions, auditStore } from '../../store/audit/audit.ts'
+import { listRemotes } from '../../store/clone-remotes.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import { devicesOfTrail, listReportedDevices } from '../../store/report/access-events.ts'
+import { type AuditReport, reportAsAuditor } from '../../store/report/audit-report.ts'
 import type { StoreChange } from '../../store/watch.ts'
-import { type Access, type OperationDefinition, checkAccess } from '../operation.ts'
+import { type Access, checkAccess, type OperationDefinition } from '../operation.ts'
+import { reportCsv } from '../report-csv.ts'
 import { parseInput } from '../schemas.ts'
-import type { QuestionName } from './contract.ts'
-import type { ConsoleContext } from './operation.ts'
+import type { InputOf, QuestionName, ResultOf } from './contract.ts'
+import { type ConsoleContext, readingIn } from './operation.ts'
 import { operations } from './operations.ts'
+import { type Overview, reportFields } from './store.ts'
 
 export interface ConsoleSubject {
   /** Answers a question of contract.ts. Rejects with StoreErrors alone, bugs apart. */
@@ -58,7 +69,7 @@ export function memberSubject(user: ConsoleUser): ConsoleSubject {
 }
 
 /** Throws `not_found`, `invalid_input`, `read_only`, and what the operation does. */
-export async function answer<Context>(
+async function answer<Context>(
   answered: Partial<Readonly<Record<QuestionName, AnyOperation<Context>>>>,
   name: string,
   input: unknown,
@@ -70,4 +81,137 @@ export async function answer<Context>(
   const operation: AnyOperation<Context> = found
   checkAccess(operation, access)
   return operation.run(context, parseInput(operation.input, input))
+}
+
+/** Where the trail is, and who audits it. */
+interface AuditorUser {
+  readonly places: Omit<AuditOptions, 'progress' | 'signal'>
+  readonly clock: Clock
+}
+
+interface AuditorContext extends AuditorUser {
+  readonly work: WorkOptions
+}
+
+type AuditorAnswer<Name extends QuestionName> = OperationDefinition<
+  InputOf<Name>,
+  ResultOf<Name>,
+  AuditorContext
+>
+
+const reading = readingIn<AuditorContext>()
+
+export function auditorSubject(user: AuditorUser): ConsoleSubject {
+  return {
+    ask: (name, input, work) =>
+      answer(auditorOperations, name, input, 'read_only', { ...user, work }),
+    // What others write is seen when it is asked for.
+    watch: (signal) => untilAborted(signal),
+  }
+}
+
+const auditorOperations = {
+  'store.overview': reading({}, async (context): Promise<Overview> => {
+    const found = await auditOf(context)
+    const devices = listReportedDevices(found.entries)
+    const remotes = await listRemotes(context.places.directory)
+    return {
+      storeId: found.storeId,
+      name: '',
+      description: '',
+      audience: 'auditor',
+      access: 'read_only',
+      archivedAt: undefined,
+      deviceId: found.deviceId,
+      deviceName: devices.find(({ deviceId }) => deviceId === found.deviceId)?.name ?? '',
+      role: found.role,
+      head: found.head,
+      headFingerprint: found.headFingerprint,
+      commits: found.entries.length,
+      memories: found.memories,
+      contentBytes: 0,
+      remotes: remotes.map(({ name, url }) => ({ name, url })),
+      guard: false,
+    }
+  }),
+
+  'devices.list': reading({}, async (context) => ({
+    devices: devicesOfTrail(await auditOf(context)),
+  })),
+
+  'audit.verify': reading({}, async (context) => {
+    const { entries, memories, head } = await auditOf(context)
+    const versions = entries.reduce((sum, entry) => sum + entry.versions.length, 0)
+    return { commits: entries.length, versions, memories, head }
+  }),
+
+  'audit.report': reading(reportFields, reportOf),
+
+  'audit.csv': reading(reportFields, async (context, input) => {
+    return { csv: reportCsv(await reportOf(context, input), context.clock()) }
+  }),
+} satisfies { readonly [Name in QuestionName]?: AuditorAnswer<Name> }
+
+function auditOf({ places, work }: AuditorContext): Promise<Audit> {
+  return auditStore({ ...places, ...work })
+}
+
+function reportOf(
+  { places, work }: AuditorContext,
+  input: InputOf<'audit.report'>,
+): Promise<AuditReport> {
+  return reportAsAuditor({ ...places, ...work }, input)
+}
+
+function untilAborted(signal: AbortSignal): AsyncIterable<never, void> {
+  const ended = new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true })
+    if (signal.aborted) resolve()
+  })
+  const next = async (): Promise<IteratorResult<never, void>> => {
+    await ended
+    return { done: true, value: undefined }
+  }
+  return { [Symbol.asyncIterator]: () => ({ next }) }
+}
+
+/** How often it is looked for what others have written. */
+const EVERY_MS = 1000
+
+/** `userOf` names the user of a store. */
+export function hostedSubjects(
+  operator: Operator,
+  userOf: (store: MemoryStore) => ConsoleUser,
+): ConsoleSubjects {
+  const subjectOf = (storeId: string): ConsoleSubject => ({
+    ask: (name, input, work) =>
+      operator.use(storeId, (store) => memberSubject(userOf(store)).ask(name, input, work)),
+    watch: (signal) => changesOf(operator, storeId, signal),
+  })
+  return {
+    stores: () => operator.stores().map(({ storeId, name }) => ({ storeId, name })),
+    find: (storeId) => {
+      const isThere = operator.stores().some((store) => store.storeId === storeId)
+      return storeId !== undefined && isThere ? subjectOf(storeId) : undefined
+    },
+  }
+}
+
+/** A watch that is kept would keep the store from being closed, or deleted. */
+async function* changesOf(
+  operator: Operator,
+  storeId: string,
+  signal: AbortSignal,
+): AsyncGenerator<StoreChange, void> {
+  let told = await operator.use(storeId, (store) => headOf(store))
+  while (!signal.aborted) {
+    await sleep(EVERY_MS, undefined, { signal })
+    const head = await operator.use(storeId, (store) => headOf(store))
+    if (head !== told) yield { type: 'resync' }
+    told = head
+  }
+}
+
+async function headOf(store: MemoryStore): Promise<string> {
+  return (await store.summary()).head
 }

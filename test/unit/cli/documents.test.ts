@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { parseCommandLine } from '../../../src/cli/parse.ts'
+import { parseCommandLine } from '../../../src/cli/program.ts'
 import { loadCommands } from '../../../src/cli/table.ts'
 import { git } from '../../support/temporary.ts'
 

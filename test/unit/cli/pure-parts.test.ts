@@ -9,7 +9,7 @@ import {
   findCaseTwins,
   ignoresCase,
 } from '../../../src/cli/machine/memory-files.ts'
-import { parseCommandLine, wantsJson } from '../../../src/cli/parse.ts'
+import { parseCommandLine, wantsJson } from '../../../src/cli/program.ts'
 import { progressLine } from '../../../src/cli/terminal/progress.ts'
 import { storePath } from '../../../src/cli/text/store-path.ts'
 import {

@@ -2,7 +2,7 @@
 // no other file and can be read aloud.
 
 import { describe, expect, test } from 'vitest'
-import { reportJson } from '../../../src/cli/report/json.ts'
+import { reportJson } from '../../../src/cli/commands/report.ts'
 import { reportPage } from '../../../src/cli/report/page.ts'
 import { csvColumns, reportCsv } from '../../../src/operations/report-csv.ts'
 import type { AuditReport, WriteCount } from '../../../src/store/report/audit-report.ts'

@@ -1,7 +1,7 @@
 // What an agent program is told when a session begins: bounded, and names of memories are data.
 
 import { expect, test } from 'vitest'
-import { sessionContext } from '../../../src/cli/setup/session-context.ts'
+import { sessionContext } from '../../../src/cli/commands/hook.ts'
 
 const now = Date.UTC(2026, 0, 31)
 const memory = (path: string, age = 60_000): Parameters<typeof sessionContext>[0][number] => {

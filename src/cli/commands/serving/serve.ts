@@ -126,7 +126,7 @@ async function run(context: Context, input: Input, { host, server }: RunningServ
 async function consoleOf(context: Context, input: Input, operator: Operator): Promise<WebConsole> {
   const { clock } = context
   const author = authorOf(context, input)
-  const { hostedSubjects } = await import('../../../operations/console/hosted.ts')
+  const { hostedSubjects } = await import('../../../operations/console/subject.ts')
   const { openConsole } = await import('../../../console/console.ts')
   const { readPageFiles } = await import('../../../console/page-files.ts')
   const subjects = hostedSubjects(operator, (store) => ({

@@ -1,11 +1,11 @@
 // A process whose heap is searched for the text that it has redacted: `node search-heap.mjs
-// <directory> <state directory> <salt> held|redacted`. Writes memories that hold a word made from
-// the salt, and finds them with an index, redacts them unless told not to, and prints how often the
-// heap has the word: once, since a heap snapshot is in the heap itself. Puts the word together
-// where it is needed, so that nothing of this program holds it.
+// <directory> <state directory> <salt> held|redacted|reopened`. Writes memories that hold a word
+// made from the salt, finds them with an index, redacts them unless told not to, and prints how
+// often the heap has the word: once, since a heap snapshot is in the heap itself. Puts the word
+// together where it is needed, so that nothing of this program holds it.
 
 import { getHeapSnapshot } from 'node:v8'
-import { createStore, generateIdentity } from '../../dist/index.js'
+import { createStore, generateIdentity, openStore } from '../../dist/index.js'
 
 const [directory, stateDirectory, salt, mode] = process.argv.slice(2)
 const author = { actor: { type: 'user', id: 'u' } }
@@ -14,8 +14,9 @@ const author = { actor: { type: 'user', id: 'u' } }
 const word = () => ['kanarien', 'vogel', salt].join('')
 
 const identity = await generateIdentity()
-const { store } = await createStore({ directory, stateDirectory, identity })
-const me = store.as(author)
+const places = { directory, stateDirectory, identity }
+let { store } = await createStore(places)
+let me = store.as(author)
 for (let number = 0; number < 20; number += 1) {
   await me.write(`/other/${number}.md`, `nothing to see here ${number}\n`.repeat(20))
 }
@@ -27,7 +28,12 @@ for (const query of ['kanar', 'kanar', 'kanar more', 'nothing']) {
   found.push((await store.search({ query, fuzzy: true })).data.length)
 }
 found.push((await store.search({ query: 'kan.rien', regex: true })).data.length)
-if (mode === 'redacted') await redact()
+if (mode === 'reopened') {
+  await store.close()
+  store = await openStore(places)
+  me = store.as(author)
+}
+if (mode !== 'held') await redact()
 const inHeap = await countInHeap()
 const left = (await store.search({ query: 'kanar' })).data.length
 const residue = (await store.maintenance.findResidue()).found.length

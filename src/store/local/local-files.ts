@@ -46,18 +46,18 @@ export interface CachedFiles {
 
 export class LocalFiles {
   readonly reads: Reads
-  readonly #parts: LocalFilesParts
+  readonly #parts: Omit<LocalFilesParts, 'kept'>
   #cachedHeight: number
   #counted: CommitCount | undefined
   #countIsNew = false
   #kept: Snapshot | undefined
 
-  constructor(parts: LocalFilesParts) {
+  constructor({ kept, ...parts }: LocalFilesParts) {
     this.#parts = parts
     this.reads = new Reads(parts.caches, parts.cacheDirectory, parts.clock)
     this.#cachedHeight = parts.cachedHeight
     this.#counted = parts.counted
-    this.#kept = parts.kept
+    this.#kept = kept
   }
 
   /** Sets the known count, which the next snapshot cache stores. */
@@ -148,6 +148,11 @@ export class LocalFiles {
     if (head !== undefined && this.#isPast(head)) await this.anchor.advance(head)
     await this.anchor.settle()
     await this.#writeCaches(snapshot, history).catch(ignoreStorage)
+  }
+
+  /** Paths leave RAM. The next snapshot cache is written as a whole. */
+  clear(): void {
+    this.#kept = undefined
   }
 
   /** Resets the known state of the caches after they were erased. */

@@ -69,8 +69,10 @@ export class CurrentState {
     this.identity = parts.identity
     this.seenRemotes = parts.seenRemotes
     this.#cache = new ContentCache(parts.cacheBudget)
-    this.#now = { snapshot: parts.snapshot, epochs: parts.epochs }
-    this.local = new LocalFiles(parts)
+    // Not kept in the parts: an earlier snapshot has paths that may be redacted later.
+    const { snapshot, epochs, ...local } = parts
+    this.#now = { snapshot, epochs }
+    this.local = new LocalFiles(local)
     this.#held = new HeldHistory({
       read: (into, signal) => this.local.loadHistory(into, signal),
       alone: (work) => this.alone(work),
@@ -223,6 +225,7 @@ export class CurrentState {
   /** Plaintexts leave RAM. */
   clear(): void {
     this.#cache.clear()
+    this.local.clear()
     for (const texts of this.#texts) texts.clear()
   }
 

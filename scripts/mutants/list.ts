@@ -320,21 +320,21 @@ const journal: MutantList = {
 
 const syncAndMerge: MutantList = {
   'unit/store/sync/change-members.test.ts': [
-    without('changeMembers', 'catchUpWith(', 'asks every remote, unless told to go on with one'),
+    without('changeMembers', 'catchUpWith(', 'asks every remote, unless told to continue with one'),
     without('push', 'isSent = true', 'refuses once it has it is pending, and settled by a sync'),
     swap('push', ['(await takeBack(session, commit))', 'true'], 'was sent is taken back'),
-    never('catchUpWith', 'only === true', 'asks every remote, unless told to go on with one'),
+    never('catchUpWith', 'only === true', 'asks every remote, unless told to continue with one'),
   ],
   'unit/store/sync/keyring-conflict.test.ts': [
     swap(
       'decideLeaving',
       ['repeats: takes &&', 'repeats: false &&'],
-      'end with the remote’s, and nothing that was written is lost',
+      'are settled with the remote’s, and no write is lost',
     ),
     without(
       'redactAgain',
       'redactHere(',
-      'has redactions and changes of devices of the other done again',
+      'may repeat redactions and device changes of the other side',
     ),
   ],
   'attack/first-contact.test.ts': [
@@ -352,7 +352,7 @@ const syncAndMerge: MutantList = {
     without(
       'reconcile',
       'session.forgetAll()',
-      'what another machine redacted is in the memory of no open store after its sync',
+      'after its sync, no open store holds a text that another machine redacted',
     ),
   ],
   'unit/store/sync/lost-race.test.ts': [

@@ -34,8 +34,8 @@ const thinking = {
   keep: { type: 'thinking_turns', value: 1 },
 }
 
-describe('what it gives', () => {
-  test('by default: thinking is cleared first, then tools but for the memory', () => {
+describe('the values', () => {
+  test('by default: thinking is cleared first, then tools except the memory', () => {
     expect(agentDefaults('# Memory')).toEqual({
       betas: [contextBeta],
       context_management: { edits: [thinking, clearing] },
@@ -44,7 +44,7 @@ describe('what it gives', () => {
     })
   })
 
-  test('clears no thinking where the model does not think', () => {
+  test('clears no thinking for a model that does not think', () => {
     expect(agentDefaults('# Memory', { thinking: false })).toEqual({
       betas: [contextBeta],
       context_management: { edits: [clearing] },
@@ -76,7 +76,7 @@ describe('what it gives', () => {
     ])
   })
 
-  test('each call gives values of its own', () => {
+  test('each call returns new values', () => {
     const [one, other] = [agentDefaults('a'), agentDefaults('a')]
     one.system.push({ type: 'text', text: 'b' })
     one.context_management.edits.pop()

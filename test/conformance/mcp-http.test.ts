@@ -52,7 +52,7 @@ describe.each(eras)('in the protocol %s', { tags: 'slow' }, (era) => {
     await caller.close()
   })
 
-  test('what a key writes belongs to a session named after the client', async () => {
+  test('the writes of a key belong to a session named after the client', async () => {
     const caller = await connect(era, { query: `?memory_store_id=${notes.id}`, name: 'An Agent' })
     const path = `/memories/by-${era}.md`
     await caller.value('memory_write', { path, content: 'x' })
@@ -167,7 +167,7 @@ test('a store of another workspace is not found', async () => {
   expect(answer.status).toBe(404)
 })
 
-test('a key of a workspace without stores is told so', async () => {
+test('a key of a workspace without stores gets an error that explains it', async () => {
   const answer = await send({ headers: { 'x-api-key': at.foreignKey.secret } })
   expect(answer.status).toBe(400)
   expect(await answer.json()).toMatchObject({
@@ -175,7 +175,7 @@ test('a key of a workspace without stores is told so', async () => {
   })
 })
 
-test('a key of a workspace with nine stores is told to name some, and may', async () => {
+test('a key of a workspace with nine stores must name some, and may', async () => {
   const ids: string[] = []
   for (let count = 0; count < 9; count += 1) {
     ids.push(expectDone(await at.foreign.post(storesPath, { name: 'store' }))['id'])

@@ -30,7 +30,7 @@ test('the instructions name each with its access, and quote the program', () => 
   expect(instructions).toMatch(/^- \/memories\/rules \(read only\)$/m)
 })
 
-test('a list, a search and the resources are of all of them', async () => {
+test('a list, a search and the resources cover all of them', async () => {
   const dataOf = ({ data }: Record<string, unknown>): unknown[] => (Array.isArray(data) ? data : [])
   const pathOf = (item: unknown): unknown => Object(item).path
   const listed = dataOf(await caller.value('memory_list'))
@@ -53,7 +53,7 @@ test('writes to the store of the path, and never to a read-only one', async () =
   expect(await contentsOf(rules)).toEqual({ '/b.md': 'no deadlock' })
 })
 
-test('a resource has an address whatever the name of its store is', async () => {
+test('a resource has an address, whatever its store is called', async () => {
   const named = await connectTo([{ store: work, mount: 'Tägebuch 1' }])
   const { resources } = await named.caller.client.listResources()
   const [uri = ''] = resources.map((resource) => resource.uri)

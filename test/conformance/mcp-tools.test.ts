@@ -31,7 +31,7 @@ function pathsOf(value: Record<string, unknown>): unknown[] {
 }
 
 describe.each(eras)('in the protocol %s', (era) => {
-  test('the tools say what they do', async () => {
+  test('the tools describe their effect', async () => {
     const store = await storeWithFiles()
     const { caller } = await connectTo(store, { era })
     const { tools } = await caller.client.listTools()
@@ -85,7 +85,7 @@ describe.each(eras)('in the protocol %s', (era) => {
     expect(await contentsOf(store)).toEqual({ ...files, '/new/n.md': 'first' })
   })
 
-  test('its instructions say how the memory is used', async () => {
+  test('its instructions explain how to use the memory', async () => {
     const { caller } = await connectTo(await storeWithFiles(), {
       era,
       instructions: 'Keep it short',
@@ -187,7 +187,7 @@ test.each<[string, string, object, string | RegExp]>([
   expect((await store.status()).head).toBe(head)
 })
 
-test('a long memory is read in parts, none of which is too long', async () => {
+test('a long memory is read in parts that fit', async () => {
   const { store } = await newStore({ limits: { contentBytes: 2 ** 21 } })
   // Characters of every width, of two units, and such as JSON writes with six.
   const content = 'aé字\u{1f600}\u0001\n'.repeat(50_000)
@@ -238,7 +238,7 @@ test('an erased version is neither read nor restored', async () => {
   expect(await contentsOf(store)).toMatchObject({ '/a.md': 'new' })
 })
 
-test('read-only access refuses what writes, and does not name it', async () => {
+test('read-only access refuses tools that write, and does not list them', async () => {
   const store = await storeWithFiles()
   const { caller } = await connectTo(store, { access: 'read_only' })
   const { tools } = await caller.client.listTools()
@@ -263,7 +263,7 @@ test('read-only access refuses what writes, and does not name it', async () => {
   expect((await store.status()).head).toBe(head)
 })
 
-test('calls that are made together are done in their order', async () => {
+test('concurrent calls are done in their order', async () => {
   const store = await storeWithFiles()
   const caller = await callerOf(store)
   const path = '/memories/count.md'

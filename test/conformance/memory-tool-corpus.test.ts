@@ -52,7 +52,7 @@ describe('through one of several stores', { tags: 'slow' }, () => {
   }
   testCorpus({ transport: throughMount, lacks: ['root'] })
 
-  test('the others are as they were', async () => {
+  test('leaves the other stores unchanged', async () => {
     expect(await Promise.all(others.map(({ store }) => contentsOf(store)))).toEqual([
       { '/a': 'wor' },
       { '/a': 'work-2' },

@@ -163,7 +163,7 @@ describe('a memory that held a secret before the guard was turned on', () => {
   })
 })
 
-test('a secret in the reason that the program gives is named as that', async () => {
+test("a secret in the program's reason is named as such", async () => {
   const { store } = await newStore()
   await turnOn(store)
   const { create: handler } = memoryToolHandlers(store, { session: 's', reason: `key ${aws}` })

@@ -63,7 +63,7 @@ describe('/memories', () => {
     }
   })
 
-  test('is a directory whatever is asked of it', async () => {
+  test('is a directory for every command', async () => {
     const { stores, ask } = await three()
     const path = '/memories'
     const to = '/memories/work/x'
@@ -141,13 +141,13 @@ describe('the directory of a store', () => {
     expect(await allOf(stores)).toEqual(untouched)
   })
 
-  test('is there when the store is empty', async () => {
+  test('exists when the store is empty', async () => {
     const { stores, ask } = await three()
     await stores[1].as(author).delete('/diary.md')
     expect(await ask('view', { path: '/memories/home' })).toBe(lists('/memories/home', '0B').text)
   })
 
-  test('that may only be read refuses all else, whatever is there', async () => {
+  test('that is read-only refuses all changes, at any path', async () => {
     const { stores, ask } = await three()
     const refused = 'Error: The access to /memories/team is read-only:'
     for (const path of ['/memories/team/rules.md', '/memories/team/missing', '/memories/team']) {
@@ -212,7 +212,7 @@ describe('the names of directories', () => {
     return rows.map((row) => row.replace(/^0B\t\/memories\//, '').replace(/[0-9a-z]{24}\//, '…/'))
   }
 
-  test('are those of the stores, as slugs', async () => {
+  test('are the names of the stores, as slugs', async () => {
     expect(await named(['Team Notes!'], ['Ünïcode'], ['a_b/c'])).toEqual([
       'a-b-c/',
       'n-code/',
@@ -220,13 +220,13 @@ describe('the names of directories', () => {
     ])
   })
 
-  test('get the end of the id of the store where they clash, or are empty', async () => {
+  test('end with the id of the store if they clash or are empty', async () => {
     expect(await named(['日記'])).toEqual(['…/'])
     expect(await named(['Notes'], ['notes'])).toEqual(['notes-…/', 'notes-…/'])
     expect(await named(['Notes'], ['other', 'NOTES'])).toEqual(['NOTES/', 'notes-…/'])
   })
 
-  test('that are given are not changed', async () => {
+  test('that the caller gives are unchanged', async () => {
     expect(await named(['x', 'Tägebuch 1'], ['x', '日記'])).toEqual(['Tägebuch 1/', '日記/'])
   })
 
@@ -253,8 +253,8 @@ describe('the names of directories', () => {
   })
 })
 
-describe('invalid mounts', () => {
-  test('is one to eight stores, each of them once', async () => {
+describe('a list of mounts', () => {
+  test('has one to eight stores, each of them once', async () => {
     const { store } = await newStore()
     const nine = await Promise.all(Array.from({ length: 9 }, () => newStore()))
     for (const mounts of [
@@ -291,13 +291,13 @@ describe('invalid mounts', () => {
     expect((await outcomeOf(asked)).text).toMatch('The access to /memories/a is read-only')
   })
 
-  test('is a directory, also if it is one store in a list', async () => {
+  test('makes directories, even of one store', async () => {
     const { store } = await newStore({ name: 'Only' })
     const view = memoryTool([{ store }], options).run({ command: 'view', path: '/memories' })
     expect(await view).toBe(lists('/memories', '0B', '0B only/').text)
   })
 
-  test('is no longer the caller’s to change', async () => {
+  test('is not affected by later changes of the array', async () => {
     const { store } = await newStore({ name: 'Only' })
     const mounts = [{ store, mount: 'a', access: 'read_only' as 'read_only' | 'read_write' }]
     const tool = memoryTool(mounts, options)

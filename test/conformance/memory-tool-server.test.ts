@@ -50,7 +50,7 @@ describe('the stores', () => {
     expect(content).toBe(lists('/memories', '4B', '4B my-notes/', '4B my-notes/a.md').text)
   })
 
-  test('that is named is /memories itself, for a session and for a key', async () => {
+  test('are /memories itself if named, for a session and for a key', async () => {
     for (const caller of [agent, at.caller]) {
       const answer = await run(
         caller,
@@ -82,7 +82,7 @@ describe('the stores', () => {
     }
   })
 
-  test('that was deleted since is no longer there, and without any nothing is', async () => {
+  test('are no longer listed after their deletion; without any, nothing is found', async () => {
     const gone = await at.store({ name: 'gone' })
     const [both, alone] = [await at.session([gone, notes]), await at.session([gone])]
     expectDone(await at.caller.delete(gone.path))
@@ -107,7 +107,7 @@ describe('the answer', () => {
     })
   })
 
-  test('to a write where the session may read is a refusal, and changes nothing', async () => {
+  test('to a write on a read-only store is a refusal, and changes nothing', async () => {
     const before = await rules.versions()
     for (const more of [{}, { memory_store_id: rules.id }]) {
       const shown = 'memory_store_id' in more ? '/memories' : '/memories/rules'
@@ -159,7 +159,7 @@ describe('the answer', () => {
   })
 })
 
-test('a fault of a store is an error, for the operator alone', async () => {
+test('a fault of a store is an error that only the operator can read', async () => {
   const broken = await at.store({ name: 'broken' })
   await at.stop()
   rmSync(`${newHostPlace(at.directory).dataDirectory}/stores/${broken.id}`, { recursive: true })

@@ -94,7 +94,7 @@ onServers('concurrency', (at) => {
     })
   })
 
-  describe('10.1: none is lost', () => {
+  describe('10.1: no write is lost', () => {
     test('unguarded updates of one memory', async () => {
       const store = await at.store()
       const { id } = await store.create('/a', 'start')

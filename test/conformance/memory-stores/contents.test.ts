@@ -54,7 +54,7 @@ onServers('contents', (at) => {
       expect((await store.get(`/memories/${id}`)).content).toBe(content)
     })
 
-    test('the bytes are those of the decoded text: a body six times longer', async () => {
+    test('the limit applies to the decoded text, of a body six times longer', async () => {
       const escaped = '\\u00e9'.repeat(most / 2)
       const body = `{"path":"/escaped","content":"${escaped}"}`
       const headers = { 'content-type': 'application/json' }
@@ -66,7 +66,7 @@ onServers('contents', (at) => {
       expect(expectDone(most6).content_size_bytes).toBe(most)
     })
 
-    test('a surrogate pair that is escaped is one character', async () => {
+    test('an escaped surrogate pair is one character', async () => {
       const body = '{"path":"/pair","content":"\\ud83d\\udc19"}'
       const headers = { 'content-type': 'application/json' }
       const path = `${store.path}/memories`

@@ -71,7 +71,7 @@ onServers('errors', (at) => {
     })
   })
 
-  describe('2.4: what a body may not be', () => {
+  describe('2.4: malformed bodies', () => {
     const bodies = [
       '',
       ' ',
@@ -147,7 +147,7 @@ onServers('errors', (at) => {
     })
   })
 
-  describe('2.5: what there is not', () => {
+  describe('2.5: missing objects and routes', () => {
     test.each([
       '/',
       '/v1',

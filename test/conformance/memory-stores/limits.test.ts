@@ -32,7 +32,7 @@ describe('9: a store that is full', () => {
     expect(await store.as(caller).memories()).toHaveLength(3)
   })
 
-  test('of creates at once as many succeed as there is room', async () => {
+  test('concurrent creates succeed until the store is full', async () => {
     const room = await at.store()
     await room.create('/a')
     const asked = Array.from({ length: 16 }, (_, n) =>

@@ -25,7 +25,7 @@ onServers('listing', (at) => {
       : `${store.path}/${list === 'memories' ? 'memories' : 'memory_versions'}`
   const page = async (where: string): Promise<Json> => expectDone(await at.caller.get(where))
 
-  describe.each(lists)('of %s', (list) => {
+  describe.each(lists)('lists of %s', (list) => {
     test('4.2: cursors reach the end, where next_page is null', async () => {
       const pages = await pagesOf(at.caller, `${path(list)}?limit=10`)
       expect(pages.map(({ length }) => length)).toEqual([10, 10, 5])
@@ -93,7 +93,7 @@ onServers('listing', (at) => {
       }
     })
 
-    test('4.2: a cursor shows nothing of what it stands for', async () => {
+    test('4.2: a cursor reveals nothing about its item', async () => {
       const { next_page, data } = await page(`${path(list)}?limit=5`)
       const decoded = Buffer.from(next_page.replace(/^page_/, ''), 'base64url').toString('latin1')
       for (const shown of [decoded, next_page]) {
@@ -139,7 +139,7 @@ onServers('listing', (at) => {
       expect(pages.flat().map(({ content }) => content)).toEqual(Array(count).fill('text'))
     })
 
-    test('a smaller limit holds', async () => {
+    test('a smaller limit applies', async () => {
       expect((await page(`${path('memories')}?view=full&limit=3`)).data).toHaveLength(3)
     })
   })

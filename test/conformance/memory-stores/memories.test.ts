@@ -141,7 +141,7 @@ onServers('memories', (at) => {
       expect([200, 400]).toContain(status)
     })
 
-    test('content that is refused is refused before the path is looked at', async () => {
+    test('refused content is refused before the path is checked', async () => {
       await store.create('/form')
       expectRefused(await create({ path: '/form', content: 1 }), 400)
     })
@@ -155,7 +155,7 @@ onServers('memories', (at) => {
       },
     )
 
-    test('an empty content is one', async () => {
+    test('empty content is content', async () => {
       const { id, ...made } = expectDone(await create({ path: '/empty', content: '' }))
       expect({ id, ...made }).toEqual(memoryObject('', { path: '/empty' }))
       expect((await full(id)).content).toBe('')
@@ -174,7 +174,7 @@ onServers('memories', (at) => {
       expect(await count(id)).toBe(1)
     })
 
-    test('null for one of the two is as if it were absent', async () => {
+    test('null for either of them is treated as absent', async () => {
       const { id } = await store.create('/nulls', 'a')
       expect(await store.update(id, { content: 'b', path: null })).toMatchObject({ path: '/nulls' })
       expect(await store.update(id, { content: null, path: '/nulls2' })).toEqual(
@@ -212,7 +212,7 @@ onServers('memories', (at) => {
       expect(await store.update(id, { path: '/itself' })).toMatchObject({ path: '/itself' })
     })
 
-    test('a rename below itself is in the way of others', async () => {
+    test('a rename below itself conflicts with other memories', async () => {
       const { id } = await store.create('/deep/a')
       const { id: sibling } = await store.create('/deep/b')
       const answer = await update(id, { path: '/deep' })
@@ -221,7 +221,7 @@ onServers('memories', (at) => {
   })
 
   describe('6.6: preconditions', () => {
-    test('one that holds lets the update through, a rename too', async () => {
+    test('a precondition that holds lets the update through, a rename too', async () => {
       const { id } = await store.create('/guard', 'a')
       await store.update(id, { content: 'b', precondition: guard('a') })
       await store.update(id, { path: '/guarded', precondition: guard('b') })
@@ -248,7 +248,7 @@ onServers('memories', (at) => {
       expect(await full(id)).toMatchObject({ content: 'text' })
     })
 
-    test('a hash in capitals is malformed, or compares as such', async () => {
+    test('a hash in capitals is refused as malformed or as different', async () => {
       const { id } = await store.create('/capitals')
       const precondition = { type: 'content_sha256', content_sha256: sha256('text').toUpperCase() }
       expectRefused(await update(id, { content: 'new', precondition }), 400, 409)
@@ -293,7 +293,7 @@ onServers('memories', (at) => {
       },
     )
 
-    test('with a path that is taken either conflict is right', async () => {
+    test('with a path that is taken, either conflict may be reported', async () => {
       const [a] = [await store.create('/either/a'), await store.create('/either/b')]
       const body = { path: '/either/b', precondition: guard('old') }
       expectRefused(await update(a.id, body), 409)
@@ -311,13 +311,13 @@ onServers('memories', (at) => {
       expect((await store.create('/gone/below')).id).not.toBe(id)
     })
 
-    test('with the hash of the current content it is done', async () => {
+    test('succeeds with the hash of the current content', async () => {
       const { id, content_sha256 } = await store.create('/expected')
       const answer = await at.caller.delete(place(id, `?expected_content_sha256=${content_sha256}`))
       expect(expectDone(answer)).toEqual({ id, type: 'memory_deleted' })
     })
 
-    test('with that of another content it is refused', async () => {
+    test('is refused with the hash of another content', async () => {
       const { id } = await store.create('/unexpected')
       const query = `?expected_content_sha256=${sha256('other')}`
       expectPreconditionFailed(await at.caller.delete(place(id, query)))
@@ -336,7 +336,7 @@ onServers('memories', (at) => {
     )
   })
 
-  test('6.10: a memory or version of another store is not there', async () => {
+  test('6.10: a memory or version of another store is not found', async () => {
     const other = await at.store()
     const { id, memory_version_id } = await store.create('/mine')
     const memory = `${other.path}/memories/${id}`

@@ -124,7 +124,7 @@ onServers('paths', (at) => {
     expect([upper.path, lower.path]).toEqual(['/Case', '/case'])
   })
 
-  test('10.4: the marker of the client is no memory', async () => {
+  test('10.4: the marker of the client is not a memory', async () => {
     const body = { path: '/.anthropic-memory-store', content: '' }
     expectRefused(await at.caller.post(`${store.path}/memories`, body), 400)
     const rename = { path: '/.anthropic-memory-store' }

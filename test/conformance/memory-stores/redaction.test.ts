@@ -43,7 +43,7 @@ onServers('redaction', (at) => {
     }
   })
 
-  test('3.5: redacted_by is who redacts, and created_by who wrote', async () => {
+  test('3.5: redacted_by is the redactor, and created_by the author', async () => {
     const { store, old } = await given()
     const redacted = await store.as(at.other).redact(old)
     expect(redacted.redacted_by).toEqual(apiActor(at.otherKey.id))
@@ -66,7 +66,7 @@ onServers('redaction', (at) => {
       expect((await store.get(`/memories/${id}`)).content).toBe('public')
     })
 
-    test('one of an equal content can', async () => {
+    test('another version of equal content can', async () => {
       const store = await at.store()
       const { id, memory_version_id: first } = await store.create('/a', 'same')
       await store.update(id, { content: 'between' })
@@ -75,7 +75,7 @@ onServers('redaction', (at) => {
       expect((await store.get(`/memories/${id}`)).content).toBe('same')
     })
 
-    test('it can once there is a newer one', async () => {
+    test('it can be redacted once there is a newer version', async () => {
       const { store, id, current, redact } = await given()
       expectRefused(await at.caller.post(redact(current)), 400)
       await store.update(id, { content: 'newer' })
@@ -122,7 +122,7 @@ onServers('redaction', (at) => {
     expect((await store.get(`/memory_versions/${old}`)).content).toBe('secret')
   })
 
-  test('8.1: ten at once', async () => {
+  test('8.1: ten concurrent redactions', async () => {
     const store = await at.store()
     const { id } = await store.create('/a', '0')
     for (let n = 1; n <= 10; n++) await store.update(id, { content: `${n}` })

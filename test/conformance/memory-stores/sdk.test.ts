@@ -176,7 +176,7 @@ onServers('sdk', (at) => {
       expect(asked).toHaveLength(1)
     })
 
-    test('2.3, 2.6: conflicts say which, and are not repeated', async () => {
+    test('2.3, 2.6: conflicts name their kind, and are not retried', async () => {
       const fresh = connect()
       const { memories } = fresh.beta.memoryStores
       const { id } = await fresh.beta.memoryStores.create({ name: 'conflicts' })
@@ -207,7 +207,7 @@ onServers('sdk', (at) => {
       expect(id).toMatch(/^memstore_/)
     })
 
-    test('1.6: the workspace may be named', async () => {
+    test('1.6: a workspace header is accepted', async () => {
       const headers = { 'anthropic-workspace-id': at.key.workspaceId }
       const made = await client.beta.memoryStores.create({ name: 'w' }, { headers })
       const wrong = { 'anthropic-workspace-id': at.foreignKey.workspaceId }

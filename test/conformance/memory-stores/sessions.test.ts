@@ -37,7 +37,7 @@ onServers('sessions', (at) => {
     at.caller.post(sessionsPath, { resources, ...more })
 
   describe('10.6: the session', () => {
-    test('it has its token, its end and its resources', async () => {
+    test('it has its token, its expiry and its resources', async () => {
       const resources = [
         attached(written),
         attached(read, { access: 'read_only', instructions: 'Look here' }),
@@ -75,12 +75,12 @@ onServers('sessions', (at) => {
       expect((await at.session(resources)).resources).toEqual(resources)
     })
 
-    test('null for access and instructions is as if they were absent', async () => {
+    test('null for access and instructions is treated as absent', async () => {
       const { resources } = await at.session([attached(read, { access: null, instructions: null })])
       expect(resources).toMatchObject([{ access: 'read_write', instructions: null }])
     })
 
-    test('name and description are those at its creation', async () => {
+    test('name and description are those of its creation', async () => {
       const store = await at.store({ name: 'Then', description: 'then' })
       const { resources } = await at.session([store])
       expectDone(await at.caller.post(store.path, { name: 'Now', description: 'now' }))
@@ -101,7 +101,7 @@ onServers('sessions', (at) => {
       else expect(resources[0].mount_path).toMatch(path)
     })
 
-    test('stores of one name are mounted apart', async () => {
+    test('stores with the same name get different directories', async () => {
       const names = ['same', 'Same', 'SAME', '¡', '¿', 'same']
       const stores = await Promise.all(names.map((name) => at.store({ name })))
       const { resources } = await at.session(stores)
@@ -125,7 +125,7 @@ onServers('sessions', (at) => {
       expect(answer.status).toBe(status)
     })
 
-    test('9: eight stores at most, each of them there', async () => {
+    test('9: eight stores at most, and all must exist', async () => {
       const eight = await Promise.all(Array.from({ length: 8 }, () => at.store()))
       expect((await at.session(eight)).resources).toHaveLength(8)
       expectRefused(await ask([...eight, written].map((store) => attached(store))), 400)
@@ -161,7 +161,7 @@ onServers('sessions', (at) => {
     })
   })
 
-  describe('10.5: what a token reaches', () => {
+  describe('10.5: the rights of a token', () => {
     test('the stores that are attached', async () => {
       for (const store of [written, read]) {
         expect((await store.as(token).get()).id).toBe(store.id)
@@ -221,12 +221,12 @@ onServers('sessions', (at) => {
       return found
     }
 
-    test('a store that is not attached is not there', async () => {
+    test('a store that is not attached is not found', async () => {
       expect(await statuses(other)).toEqual(Array(12).fill(404))
       expect(await other.get()).toMatchObject({ name: 'Other', archived_at: null })
     })
 
-    test('a store that is attached read_only is read', async () => {
+    test('a store attached read_only can only be read', async () => {
       const refused = 403
       const ofStore = [200, refused, refused, refused]
       const ofMemories = [200, refused, 200, refused, refused]
@@ -235,7 +235,7 @@ onServers('sessions', (at) => {
       expect(await read.memories('view=full')).toMatchObject([{ path: '/a', content: 'text' }])
     })
 
-    test('a store that is attached read_write is not administered', async () => {
+    test('a store attached read_write cannot be administered', async () => {
       expectRefused(await token.post(written.path, { name: 'mine' }), 403)
       expectRefused(await token.post(`${written.path}/archive`), 403)
       expectRefused(await token.delete(written.path), 403)
@@ -243,7 +243,7 @@ onServers('sessions', (at) => {
       expect(await written.get()).toMatchObject({ name: 'Written', archived_at: null })
     })
 
-    test('it makes no sessions and ends none', async () => {
+    test('it can neither make nor end sessions', async () => {
       const body = { resources: [attached(written)] }
       expectRefused(await token.post(sessionsPath, body), 403)
       expectRefused(await token.delete(`${sessionsPath}/${session.id}`), 403)

@@ -54,7 +54,7 @@ onServers('stores', (at) => {
       expectRefused(await at.caller.get(`${storesPath}/${id}/memory_versions`), 404)
     })
 
-    test('no store has the id of another, also of one that is deleted', async () => {
+    test('no two stores share an id, even after a deletion', async () => {
       const [a, b] = [await at.store(), await at.store()]
       expectDone(await at.caller.delete(b.path))
       const c = await at.store()
@@ -117,7 +117,7 @@ onServers('stores', (at) => {
       expect(new Set(twins.map((answer) => expectDone(answer).id)).size).toBe(2)
     })
 
-    test('null for description and metadata is as if they were absent', async () => {
+    test('null for description and metadata is treated as absent', async () => {
       const body = { name: 'a', description: null, metadata: null }
       expect(expectDone(await make(body))).toEqual(storeObject({ name: 'a' }))
     })
@@ -151,14 +151,14 @@ onServers('stores', (at) => {
       expect(await store.get()).toEqual(storeObject({ id: store.id, ...left }))
     })
 
-    test.each([{}, { name: null }, { metadata: {} }])('%j moves no time', async (body) => {
+    test.each([{}, { name: null }, { metadata: {} }])('%j changes no time', async (body) => {
       const store = await at.store(set)
       const before = await store.get()
       await nextMillisecond()
       expect(await update(store, body)).toEqual(before)
     })
 
-    test('the limit of 16 pairs is that of the result', async () => {
+    test('the limit of 16 pairs applies to the result', async () => {
       const store = await at.store({ metadata: pairs(16) })
       expectRefused(await at.caller.post(store.path, { metadata: { more: 'v' } }), 400)
       await update(store, { metadata: { k0: null, more: 'v' } })
@@ -206,7 +206,7 @@ onServers('stores', (at) => {
   })
 
   describe('5.4: the list', () => {
-    test('archived stores are in it on request only', async () => {
+    test('archived stores are listed on request only', async () => {
       const [live, archived] = [await at.store(), await at.store()]
       expectDone(await at.caller.post(`${archived.path}/archive`))
       expect(await list()).toContain(live.id)
@@ -219,7 +219,7 @@ onServers('stores', (at) => {
       expectRefused(await at.caller.get(`${storesPath}?include_archived=${value}`), 400)
     })
 
-    test('newest first, and of one time in one order', async () => {
+    test('newest first, and in a fixed order if created at the same time', async () => {
       await Promise.all(Array.from({ length: 8 }, () => at.store()))
       const stores = expectDone(await at.caller.get(`${storesPath}?limit=100`)).data
       const times = stores.map((store: Json) => Date.parse(store.created_at))
@@ -228,7 +228,7 @@ onServers('stores', (at) => {
     })
   })
 
-  test('5.5: a store of another workspace is not there', async () => {
+  test('5.5: a store of another workspace is not found', async () => {
     const store = await at.store()
     const { id, memory_version_id } = await store.create('/a')
     const { foreign } = at

@@ -113,7 +113,7 @@ onServers('sync client', (at) => {
       expect(await store.versions()).toEqual(before)
     })
 
-    test('what changed on the server comes to the files', async () => {
+    test('changes on the server are downloaded into the files', async () => {
       const store = await at.store({ name: 'Both' })
       const a = await store.create('/a.md', 'a')
       const b = await store.create('/b.md', 'b')
@@ -136,7 +136,7 @@ onServers('sync client', (at) => {
       expect(await contents(store)).toEqual({ '/a.md': 'theirs' })
     })
 
-    test('10.3: a memory that was deleted is created anew from an edited file', async () => {
+    test('10.3: an edited file of a deleted memory creates it again', async () => {
       const store = await at.store({ name: 'Anew' })
       const { id } = await store.create('/a.md', 'a')
       await store.create('/b.md', 'b')
@@ -171,7 +171,7 @@ onServers('sync client', (at) => {
       expect(after['/kept.md']).toBe('kept')
     })
 
-    test('10.3: a file that the server refuses holds up no other', async () => {
+    test('10.3: a file that the server refuses delays no other', async () => {
       const store = await at.store({ name: 'Refused' })
       const { sync, write } = await mounted([store])
       write('large.md', 'x'.repeat(102_401))
@@ -207,7 +207,7 @@ onServers('sync client', (at) => {
       expect(has('')).toBe(false)
     })
 
-    test('10.6: a session is taken as it is, without a mount path too', async () => {
+    test('10.6: a session is accepted as it is, even without a mount path', async () => {
       const store = await at.store({ name: 'As it is' })
       await store.create('/a.md', 'a')
       const workdir = temporaryDirectory()

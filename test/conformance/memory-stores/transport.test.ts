@@ -48,7 +48,7 @@ onServers('transport', (at) => {
     })
   })
 
-  describe('1.2: who asks', () => {
+  describe('1.2: authentication', () => {
     test.each<[name: string, headers: (secret: string) => Record<string, string>]>([
       ['x-api-key', (secret) => ({ 'x-api-key': secret })],
       ['authorization', (secret) => ({ authorization: `Bearer ${secret}` })],
@@ -85,7 +85,7 @@ onServers('transport', (at) => {
       expectRefused(await bare(path, {}, method), 401)
     })
 
-    test('it comes before the body', async () => {
+    test('it is checked before the body', async () => {
       const nobody = at.as('nobody')
       expectRefused(await nobody.post(storesPath, '{'), 401)
       expectRefused(await nobody.post(storesPath, `"${'x'.repeat(2_000_000)}"`), 401)
@@ -102,7 +102,7 @@ onServers('transport', (at) => {
       expect(expectDone(await bare(store.path, headers))).toEqual(await store.get())
     })
 
-    test('none is served or refused as an invalid request', async () => {
+    test('an empty one is served, or refused as invalid', async () => {
       const { status } = await bare(store.path, { ...key(), 'anthropic-version': '' })
       expect([200, 400]).toContain(status)
     })
@@ -149,7 +149,7 @@ onServers('transport', (at) => {
   })
 
   describe('1.6: workspaces', () => {
-    test('the one of the key may be named or left out', async () => {
+    test('that of the key may be named or omitted', async () => {
       const headers = { ...key(), 'anthropic-workspace-id': at.key.workspaceId }
       expect(expectDone(await bare(store.path, headers)).id).toBe(store.id)
     })
@@ -200,7 +200,7 @@ onServers('transport', (at) => {
       expect(statusesIn(await raw(await old(), lines))).toEqual([200])
     })
 
-    test('archive and redact take {} too', { tags: 'slow' }, async () => {
+    test('archive and redact accept {} too', { tags: 'slow' }, async () => {
       const made = await at.store()
       expectRefused(await at.caller.post(`${made.path}/archive`, '['), 400)
       expectDone(await at.caller.post(`${made.path}/archive`, {}))
@@ -242,7 +242,7 @@ onServers('transport', (at) => {
     })
   })
 
-  describe('1.10: what else arrives', () => {
+  describe('1.10: other headers and bodies', () => {
     test('other headers are ignored', async () => {
       const headers = {
         'x-stainless-lang': 'js',
@@ -270,7 +270,7 @@ onServers('transport', (at) => {
       expect(expectDone(answer).content).toBeNull()
     })
 
-    test('no body where fields are required', async () => {
+    test('a missing body is refused where fields are required', async () => {
       expectRefused(await at.caller.post(storesPath), 400)
       expectRefused(await at.caller.post(`${store.path}/memories`), 400)
       const { id } = await store.create('/b')

@@ -28,7 +28,7 @@ onServers('versions', (at) => {
       created_by: apiActor(at.key.id),
     })
 
-    test('each kind has every key, and null where it must be', () => {
+    test('each kind has every key, and null for those that do not apply', () => {
       expect(versions).toEqual([
         versionObject(undefined, { ...common(), path: '/b' }),
         versionObject('b', { ...common(), operation: 'modified', path: '/b' }, 'full'),
@@ -42,7 +42,7 @@ onServers('versions', (at) => {
       }
     })
 
-    test('4.1: the content is in it by default when retrieved, on request in lists', async () => {
+    test('4.1: retrieve includes the content by default, lists on request', async () => {
       const basic = await store.versions()
       expect(basic).toEqual(versions.map((version) => ({ ...version, content: null })))
       expect(await store.versions('view=basic')).toEqual(basic)
@@ -69,7 +69,7 @@ onServers('versions', (at) => {
     )
   })
 
-  describe('3.5: who made it', () => {
+  describe('3.5: created_by', () => {
     test('the key by its public id, also of another one', async () => {
       const store = await at.store()
       const { id } = await store.create('/a')
@@ -113,7 +113,7 @@ onServers('versions', (at) => {
       expect(older).toMatchObject([{ operation: 'created' }])
     })
 
-    test('none for refusals, for what changes nothing and for redactions', async () => {
+    test('refusals, changes without effect and redactions write none', async () => {
       const store = await at.store()
       const { id, memory_version_id } = await store.create('/a')
       const current = await store.update(id, { content: 'b' })
@@ -164,7 +164,7 @@ onServers('versions', (at) => {
       ])
     })
 
-    test('of one millisecond too the later comes first', async () => {
+    test('the later of one millisecond comes first too', async () => {
       const base = await at.store()
       const { id } = await base.create('/a', 'start')
       const written: string[] = []

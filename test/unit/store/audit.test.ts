@@ -78,7 +78,7 @@ describe('the trail', () => {
     expect(flags).toEqual([true, false])
   })
 
-  test('lists who was admitted, by which device, names, and the changed keys', async () => {
+  test('lists the admitted devices, who admitted them, names, and changed keys', async () => {
     const second = await generateIdentity()
     const { deviceId } = await store.as(author).devices.add(formatDeviceCard(second), 'reader')
     await store.as(author).devices.changeRole(deviceId, 'writer')
@@ -140,7 +140,7 @@ describe('a store that was rolled back', () => {
   })
 })
 
-test('a stranger is wrong_key', async () => {
+test('refuses a stranger with wrong_key', async () => {
   const identity = await generateIdentity()
   await expect(audited({ identity })).rejects.toMatchObject({ code: 'wrong_key' })
 })

@@ -136,7 +136,7 @@ describe('a redacted version', () => {
     await made.store.close()
   })
 
-  test('does not matter where a version with the same text is older', async () => {
+  test('has no effect if an older version has the same text', async () => {
     const made = await written(['a\n', 'a\nb\n'])
     await made.store.as(numbered(2)).apply([{ type: 'rename', path, to: '/moved' }])
     await made.store.as(numbered(3)).apply([{ type: 'rename', path: '/moved', to: path }])
@@ -162,7 +162,7 @@ describe('a redacted version', () => {
 })
 
 describe('at an earlier point', () => {
-  test('the lines are those of that time', async () => {
+  test('the lines are those of the asked time', async () => {
     const made = await written(['a\n', 'a\nb\n', 'x\n'])
     await made.store.as(author).apply([{ type: 'delete', path }])
     const { data: versions } = await made.store.history.versions({ order: 'oldest' })

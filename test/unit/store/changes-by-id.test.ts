@@ -90,7 +90,7 @@ describe('an update', () => {
     })
   })
 
-  test('may follow others on the same memory in one commit, also a new one', async () => {
+  test('may follow other changes of its memory in one commit, even its creation', async () => {
     const store = await storeWithFiles()
     const { memoryId } = await get(store, '/a.md')
     const { versionIds, memories } = await store.as(author).apply([
@@ -158,7 +158,7 @@ test('refuses an id that is not a text', async () => {
   }
 })
 
-test('a memory is read by its id wherever it is, until it is deleted', async () => {
+test('a memory is read by its id at any path, until it is deleted', async () => {
   const store = await storeWithFiles()
   const { memoryId } = await get(store, '/a.md')
   await store.as(author).move('/a.md', '/z/b.md')
@@ -167,7 +167,7 @@ test('a memory is read by its id wherever it is, until it is deleted', async () 
   expect(await store.memory(memoryId)).toBeUndefined()
 })
 
-test('of changes that expect one content, one is made', async () => {
+test('only one of several changes that expect the same content is made', async () => {
   const store = await storeWithFiles()
   const { memoryId, sha256: expectedSha256 } = await get(store, '/a.md')
   const writes = Array.from({ length: 8 }, (_, n) => {

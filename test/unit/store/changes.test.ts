@@ -208,7 +208,7 @@ test('commands of one turn see each other: eight edits are all kept', async () =
   await store.close()
 })
 
-test('appends of one turn to a memory that is not there yet are all kept', async () => {
+test('keeps all concurrent appends to a memory that does not exist yet', async () => {
   const store = await storeWith()
   const lines = Array.from({ length: 8 }, (_, index) => `line ${index}`)
   const applied = lines.map(async (line) => store.as(author).append('/log.md', `${line}\n`))

@@ -100,7 +100,7 @@ describe('a spell far behind', () => {
     await again.close()
   })
 
-  test('hides nothing from a filter, since it may be the one that was wrong', async () => {
+  test('hides nothing from a filter, since either clock may be the wrong one', async () => {
     const hands = { now: start }
     const store = await storeAt(hands)
     await write(store, '/before')

@@ -38,7 +38,7 @@ test('a merge of many rows is read once, not once for each row', () => {
   expect(reads.mock.calls.length).toBeLessThan(10)
 })
 
-test('a path that is erased joins nothing any more', () => {
+test('an erased path joins nothing any more', () => {
   const { history } = mergedHistory(2)
   const inputsOf = (): number => {
     const found = findVersions(history, { limit: 1000 }).data

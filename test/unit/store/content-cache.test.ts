@@ -6,7 +6,7 @@ import { ContentCache } from '../../../src/store/history/contents.ts'
 
 type Find = (commit: string) => string | undefined
 
-test('commits that are asked for by turns are read once each, until they are forgotten', () => {
+test('reads commits once each when they are read by turns, until forgotten', () => {
   const cache = new ContentCache()
   const find = vi.fn<Find>((commit) => (commit === 'empty' ? undefined : `tree of ${commit}`))
   for (let turn = 0; turn < 5; turn += 1) {
@@ -22,7 +22,7 @@ test('commits that are asked for by turns are read once each, until they are for
   expect(find).toHaveBeenCalledTimes(5)
 })
 
-test('of many commits those that were asked for last are kept', () => {
+test('keeps the most recently used of many commits', () => {
   const cache = new ContentCache()
   const find = vi.fn<Find>((commit) => commit)
   for (let n = 0; n < 100; n += 1) {

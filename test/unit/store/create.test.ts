@@ -134,7 +134,7 @@ describe('a store that is made for a host', () => {
 })
 
 describe('two that make a store in one place', () => {
-  test('each find one, wherever the other is', { tags: 'slow' }, async () => {
+  test('find one store, at whatever operation the other dies', { tags: 'slow' }, async () => {
     const outcomes = new Set<string>()
     for (let at = 1; ; at += 1) {
       const place = await places()
@@ -181,7 +181,7 @@ describe('two that make a store in one place', () => {
     await store.close()
   })
 
-  test('is refused where a branch has lost its commits', async () => {
+  test('is refused if a branch has lost its commits', async () => {
     const place = await places()
     const { store } = await createStore(place)
     await store.close()

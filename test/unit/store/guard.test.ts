@@ -162,7 +162,7 @@ describe('the reason of a change', () => {
     await store.close()
   })
 
-  test('is checked with an empty path, and only if there is one', async () => {
+  test('is checked with an empty path, if the change has one', async () => {
     const asked: string[] = []
     const guard: ContentGuard = (content, path) => {
       asked.push(`${path}: ${content}`)
@@ -219,12 +219,12 @@ describe('a text that an owner has let through', () => {
     expect(await refusal(secretGuard, row(`${text}\n`), undefined, allowed)).toBeDefined()
   })
 
-  test('is one under a path that is a secret', async () => {
+  test('is a finding under a path that is a secret', async () => {
     const refused = await refusal(secretGuard, row(text, `/${github}.md`), undefined, allowed)
     expect(refused).toMatchObject({ code: 'sensitive_content', details: { lines: [2] } })
   })
 
-  test("is one for a program's own guard, which names no hash", async () => {
+  test("is a finding for a program's own guard, which names no hash", async () => {
     const both: ContentGuard = async (content, path) => [
       ...(await secretGuard(content, path)),
       ...(await lineGuard(content, path)),
@@ -277,7 +277,7 @@ describe('which guards apply', () => {
   const settings = { metadata: { gitlocket_guard: 'secrets' } }
   const plain = { metadata: {} }
 
-  test("none, the caller's, the one of the settings", () => {
+  test("none, the caller's, or that of the settings", () => {
     expect(guardOf([undefined], plain)).toBeUndefined()
     expect(guardOf([lineGuard], plain)).toBe(lineGuard)
     expect(guardOf([undefined], settings)).toBe(secretGuard)

@@ -41,7 +41,7 @@ async function fill(held: HeldHistory, to: string = head): Promise<History> {
 }
 
 describe('a held history', () => {
-  test('that was released is the same for a caller that still has it', async () => {
+  test('that was released is unchanged for a caller that still holds it', async () => {
     const held = new HeldHistory(shelf())
     const history = await fill(held)
     await held.letGo()

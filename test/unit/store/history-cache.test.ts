@@ -172,7 +172,7 @@ describe('the cache of a history', () => {
     },
   )
 
-  test('that shrank leaves no segment behind', async () => {
+  test('that shrank has no leftover segment', async () => {
     const at = await place()
     const written = history(2 * SEGMENT + 300)
     await writeHistory(at.owner, at.directory, written)

@@ -63,7 +63,7 @@ function memoryValues(history: History, memoryId: string): unknown {
 
 describe('truncating', () => {
   test.each(commits.map((_, height) => height))(
-    'at height %i leaves what a history of this height has',
+    'at height %i leaves the same as a history of this height',
     (height) => {
       const history = makeHistory(commits)
       history.truncate(height)
@@ -86,7 +86,7 @@ describe('truncating', () => {
   })
 })
 
-test('a version knows those before it, and a memory its versions, without the index of ids', () => {
+test('links versions to their predecessors and memories without an index of ids', () => {
   const find = vi.spyOn(IdIndex.prototype, 'find')
   const bases = [versionAt(1, 'a'), versionAt(2, 'a')]
   const history = makeHistory([
@@ -113,7 +113,7 @@ describe('a redaction', () => {
     [2, 3, 4, 5, 6, 7, 8, 9].map((height) => [height, oidAt(height, 'new')]),
   )
 
-  test('changes the ids of the commits and erases what the details said', () => {
+  test('changes the ids of the commits and erases their details', () => {
     const history = makeHistory(commits)
     const entry = history.find(versionAt(2, 'b'))
     history.applyRedaction(rewritten, new Set([versionAt(2, 'b'), versionAt(2, 'c')]))
@@ -162,7 +162,7 @@ describe('a redaction', () => {
     expect([history.cachedCommits, history.cacheIsStale]).toEqual([2, true])
   })
 
-  test('of versions and heights that are not here yet changes nothing', () => {
+  test('of versions and heights that are not loaded yet changes nothing', () => {
     const history = makeHistory(commits.slice(0, 3))
     history.applyRedaction(new Map([[3, oidAt(3, 'new')]]), new Set([versionAt(4, 'a')]))
     expect(valuesOf(history)).toEqual(valuesOf(makeHistory(commits.slice(0, 3))))
@@ -236,7 +236,7 @@ describe('catching up', () => {
   })
 
   test(
-    'after a merge reads new commits, and of known ones what decides their order',
+    'after a merge reads new commits, and as much of known ones as their order needs',
     { tags: 'slow' },
     async () => {
       const url = bareRemote()
@@ -278,7 +278,7 @@ describe('catching up', () => {
     await store.close()
   })
 
-  test('agrees with what the redacting process makes of its own history', async () => {
+  test('gives the same as the history of the redacting process', async () => {
     const { store, place } = await newStore()
     await store.as(author).apply([{ type: 'create', path: '/a', content: 'one' }])
     await store.as(author).apply([{ type: 'edit', path: '/a', edit: () => 'two' }])

@@ -21,7 +21,7 @@ function foundIn(index: IdIndex): readonly (number | undefined)[] {
   return ids.map((id) => index.find(id))
 }
 
-test('finds each id, and none that was not added', () => {
+test('finds each id that was added, and no other', () => {
   const index = indexOf(3000)
   expect(foundIn(index)).toEqual(ids.map((_, number) => (number < 3000 ? number : undefined)))
   expect([index.size, index.idAt(2999)]).toEqual([3000, ids[2999]])

@@ -107,7 +107,7 @@ describe('rotating the keys', () => {
     expect(await me.keys.rotate()).toMatchObject({ resealed: 0 })
   })
 
-  test('leaves nothing live that the keys before open', async () => {
+  test('leaves nothing live that older keys open', async () => {
     const identity = await generateIdentity()
     const me = store.as(author)
     const { deviceId } = await me.devices.add(formatDeviceCard(identity), 'writer')
@@ -134,7 +134,7 @@ describe('an operator secret', () => {
     }
   })
 
-  test('opens no other store, and takes over one whose recovery key it becomes', async () => {
+  test('opens no other store, and adopts one whose recovery key it becomes', async () => {
     const operatorSecret = await generateOperatorSecret()
     await expect(openNew({ operatorSecret })).rejects.toMatchObject({ code: 'wrong_key' })
     await store.as(author).keys.makeRecoveryKey({ operatorSecret })
@@ -169,7 +169,7 @@ describe('an operator secret', () => {
     },
   )
 
-  test('with a typing error is told from one that is wrong', async () => {
+  test('with a typing error is distinguished from a wrong one', async () => {
     const operatorSecret = (await generateOperatorSecret()).replace(/.$/, '')
     await expect(openNew({ operatorSecret })).rejects.toMatchObject({ code: 'invalid_identity' })
   })

@@ -31,7 +31,7 @@ const both: Texts = {
 }
 
 describe('versions', () => {
-  test('name what a merged one was made from', async () => {
+  test('name the inputs of a merged one', async () => {
     const { branches, ours, theirs, merge } = await apart(both)
     const { data: versions } = findVersions(await historyAt(branches, merge), { order: 'oldest' })
     const inputs = [versionOf(ours, 'm'), versionOf(theirs, 'm')]

@@ -31,7 +31,7 @@ async function packed(change: (packs: string) => void = () => undefined) {
   return { oids, bodies, asked, reader, close: () => (reader.close(), store.close()) }
 }
 
-test('reads what packs have without asking the store', async () => {
+test('reads packed objects without asking the store', async () => {
   const { oids, bodies, asked, reader, close } = await packed()
   for (const oid of oids) expect(reader.read(oid)?.body).toEqual(bodies.get(oid))
   expect(oids.every((oid) => reader.has(oid))).toBe(true)

@@ -50,7 +50,7 @@ async function allContents(view: PastView): Promise<Record<string, string>> {
 }
 
 describe('a past view', () => {
-  test('holds what the store held after each commit, by commit and by time', async () => {
+  test("has the store's contents after each commit, by commit and by time", async () => {
     const story = await writeStory()
     for (const [height, state] of story.states.entries()) {
       const { oid, time } = story.read.history.commits.at(height) ?? { oid: '', time: 0 }
@@ -64,7 +64,7 @@ describe('a past view', () => {
     await close(story)
   })
 
-  test('describes a memory as it was', async () => {
+  test('describes a memory in its former state', async () => {
     const story = await writeStory()
     const memory = await story.store.read('/c/one.md')
     const { data: versions } = await story.store.history.versions({ memoryId: memory?.memoryId })
@@ -127,7 +127,7 @@ describe('a past view', () => {
 })
 
 describe('a redaction', () => {
-  test('removes what it erased from a view in use, and keeps the rest', async () => {
+  test('removes erased texts from a view in use, and keeps the rest', async () => {
     const story = await writeStory()
     const at = { commit: story.read.history.commits.at(2)?.oid ?? '' }
     const view = await story.at(at)

@@ -53,7 +53,7 @@ describe('a commit', () => {
 })
 
 describe('no point', () => {
-  test('means the head', () => {
+  test('is the head', () => {
     expect(resolvePointOrHead(history, undefined).commit.height).toBe(5)
     expect(() => resolvePointOrHead(new History(), undefined)).toThrow(
       expect.objectContaining({ code: 'not_found' }),

@@ -57,7 +57,7 @@ function placedIn(history: History): readonly number[] {
 }
 
 describe('placed times', () => {
-  test('are those of the definition', () => {
+  test('agree with the definition', () => {
     const check = (made: readonly TimedRecord[]): void => {
       expect(placedIn(makeHistory(made))).toEqual(placedTimes(made))
     }
@@ -101,13 +101,13 @@ describe('a doubtful record lies', () => {
       .filter((commit) => mayLieBetween(history, commit, { since, until }))
       .map(({ position }) => position)
 
-  test('where it is placed, if the head confirms that', () => {
+  test('at its placed time, if the head confirms that', () => {
     const history = makeHistory([{ time: now }, { time: far }, { time: now + DAY }])
     expect(between(history, now + 1, now + DAY)).toEqual([1, 2])
     expect(between(history, now + DAY + 1, far + DAY)).toEqual([])
   })
 
-  test('anywhere up to its own time, if it may be the later one that was wrong', () => {
+  test('anywhere up to its own time, if the later record may be the wrong one', () => {
     const history = makeHistory([{ time: now }, { time: 5 }, { time: now + DAY }])
     expect(between(history, now - 9, now)).toEqual([0])
     expect(between(history, 0, 9)).toEqual([0, 1])

@@ -118,7 +118,7 @@ describe('a confirmed selection', () => {
     await store.close()
   })
 
-  test('keeps no reason of its author, neither of what it deletes first', async () => {
+  test('keeps no reason of the redactor, even of what it deletes first', async () => {
     const { store } = await written()
     const request = { select: { matching: /sk-live/ }, reason: 'legal', current: 'delete' } as const
     const me = store.as({ ...author, reason: 'sk-live leaked' })

@@ -156,7 +156,7 @@ describe('a redaction', () => {
     await again.close()
   })
 
-  test('overwrites first if asked to, and keeps what does not match', async () => {
+  test('overwrites first if asked to, and keeps lines that do not match', async () => {
     const { store } = await written()
     await store.as(author).apply([{ type: 'edit', path: '/a.md', edit: () => `a ${key} b\n` }])
     const select = { matching: /sk-live-\d+/ }

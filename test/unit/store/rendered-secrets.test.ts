@@ -190,7 +190,7 @@ const cases: readonly (readonly [what: string, rule: string, content: string, li
   ['an older name of a secret key', 'AWS secret key', `AWS_SECRET_KEY=${mixed(40)}`],
 ]
 
-describe('a secret is found as it is seen', () => {
+describe('a secret is found as it is displayed', () => {
   test.each(cases.map(([what, rule, content, line = 1]) => [what, rule, content, line] as const))(
     '%s',
     async (_, rule, content, line) => {
@@ -207,7 +207,7 @@ describe('a secret is found as it is seen', () => {
     expect(cases.length).toBeGreaterThanOrEqual(64)
   })
 
-  test('at its place in the text that was given', () => {
+  test('at its place in the original text', () => {
     const quoted = `${JSON.stringify({ a: 'é\n\u200B', b: `\n\n${github}` })}\n`
     const [secret] = findSecrets(quoted)
     expect(quoted.slice(secret?.start, secret?.end)).toBe(github)

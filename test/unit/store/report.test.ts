@@ -94,7 +94,7 @@ describe('a report', () => {
     expect(ofAuditor.verification).toEqual({ extent: 'trail', ...found })
   })
 
-  test('lists devices as the store does, with their names and who removed them', () => {
+  test('lists devices as the store does, with their names and removers', () => {
     for (const { devices: found } of [ofOwner, ofAuditor]) {
       expect(
         found.map(({ deviceId, name, role, lastRecord, added, removed }) => {
@@ -110,7 +110,7 @@ describe('a report', () => {
     expect(gone?.removed).toMatchObject({ deviceId: ids.founder, ...author, time: now })
   })
 
-  test('lists what changed access, oldest first, with its author', () => {
+  test('lists changes of access, oldest first, with their authors', () => {
     const { access } = ofOwner
     expect(access.map(({ action }) => action)).toEqual([
       { type: 'device_added', deviceId: ids.founder, role: 'owner', name: 'desk' },
@@ -151,7 +151,7 @@ describe('a report', () => {
     expect(ofAuditor.absence).toBeUndefined()
   })
 
-  test('names who has not confirmed a redaction: not removed, later or own devices', () => {
+  test('names devices that have not confirmed a redaction: not removed, later or own ones', () => {
     const pending = devices.filter(({ unacknowledged }) => unacknowledged.length > 0)
     const [redaction] = ofOwner.redactions
     const found = redaction?.unconfirmedDevices
@@ -197,7 +197,7 @@ describe('a report', () => {
     }
   })
 
-  test('looks at the trail step by step', () => {
+  test('reads the trail step by step', () => {
     const steps = [...collectReport(audit, undefined, {})]
     expect(audit.entries.length).toBeGreaterThan(5)
     expect(steps).toHaveLength(audit.entries.length)

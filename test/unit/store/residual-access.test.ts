@@ -114,7 +114,7 @@ describe('a removed device', () => {
   )
 })
 
-test('several together read what any of them reads', async () => {
+test('several together read whatever one of them reads', async () => {
   const auditor = await generateIdentity()
   await store.as(author).devices.add(formatDeviceCard(other), 'reader', alone)
   await store.as(author).devices.add(formatDeviceCard(auditor), 'auditor', alone)

@@ -80,7 +80,7 @@ describe('restore of one memory', () => {
     await store.close()
   })
 
-  test('after its deletion, by path or id: the same memory, created when it was', async () => {
+  test('after its deletion, by path or id: the same memory, with its creation time', async () => {
     const { store, versions, times } = await written(
       [create('/a', 'one')],
       [edit('/a', 'two')],
@@ -109,7 +109,7 @@ describe('restore of one memory', () => {
     await store.close()
   })
 
-  test('by path: the memory that is there, otherwise the last one', async () => {
+  test('by path: the live memory, otherwise the last one', async () => {
     const { store, times } = await written(
       [create('/a', 'first')],
       [remove('/a')],
@@ -123,7 +123,7 @@ describe('restore of one memory', () => {
     await store.close()
   })
 
-  test('to the state that it has: no commit', async () => {
+  test('to its current state: no commit', async () => {
     const { store, versions } = await written([create('/a', 'one')], [edit('/a', 'one, again')])
     const { head } = await store.status()
     const made = await store
@@ -273,7 +273,7 @@ describe('rollback', () => {
     await store.close()
   })
 
-  test('leaves memories whose path is taken, and those that these block', async () => {
+  test('leaves memories whose path is taken, and those that they block', async () => {
     const { store, times } = await written(
       [create('/d/a', 'a'), create('/d/b', 'b'), create('/d/c', 'c'), create('/q', 'q')],
       [rename('/d/a', '/d/x'), rename('/d/b', '/d/a'), rename('/q', '/d/b'), edit('/d/c', 'new')],
@@ -384,7 +384,7 @@ test('a cancelled revert changes nothing; progress is reported', async () => {
   await store.close()
 })
 
-test('what a revert wrote is present after reopening, for stock git too', async () => {
+test('the result of a revert is present after reopening, for stock git too', async () => {
   const { store, place } = await newStore()
   const { versionIds } = await store.as(author).apply([create('/a', '1')])
   await store.as(author).apply([remove('/a')])

@@ -116,7 +116,7 @@ describe('expire', () => {
     await store.close()
   })
 
-  test('sealing memories again under new keys makes none of them younger', async () => {
+  test('sealing memories again under new keys does not make them younger', async () => {
     const { store, days } = await storeInTime()
     await store.as(author).apply(creations('/a', '/b'))
     days(60)
@@ -148,7 +148,7 @@ describe('expire', () => {
     await store.close()
   })
 
-  test('what sealing again has replaced can be redacted, and then tells no age', async () => {
+  test('versions that were sealed again can be redacted, and then show no age', async () => {
     const { store, days } = await storeInTime()
     await store.as(author).apply(creations('/a'))
     days(60)
@@ -201,7 +201,7 @@ describe('expire', () => {
     await store.close()
   })
 
-  test('more than one commit can hold takes several', { tags: 'slow' }, async () => {
+  test('more memories than one commit can hold take several', { tags: 'slow' }, async () => {
     const { store, days } = await storeInTime()
     await store.as(author).settings.update({ limits: { contentBytes: 100, memories: 20_000 } })
     const paths = Array.from({ length: rowsMax + 3 }, (_, index) => `/${index}`)

@@ -61,7 +61,7 @@ describe('a private key is found', () => {
     expect(rulesIn(`before\n${key}\nafter\n`)).toEqual(['private key'])
   })
 
-  test('whole keys are compared: two with the same beginning are two', { tags: 'slow' }, () => {
+  test('whole keys are compared: two that begin alike are different', { tags: 'slow' }, () => {
     const other = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
     const content = pem(rsa, 'pkcs8') + pem(other, 'pkcs8')
     const [a, b] = findSecrets(content).map(({ start, end }) => content.slice(start, end))
@@ -69,7 +69,7 @@ describe('a private key is found', () => {
   })
 })
 
-test('what opens stores is found, in any case and spacing', async () => {
+test('secrets that open stores are found, in any case and spacing', async () => {
   const identity = formatIdentity(await generateIdentity())
   const recoveryKey = formatRecoveryKey('11'.repeat(16), generateRecoveryKey(systemRandom))
   expect(rulesIn(`${identity} ${identity.toLowerCase()}`)).toEqual([

@@ -66,7 +66,7 @@ describe('settings', () => {
     await again.close()
   })
 
-  test('say when they changed last, also from a cache or from git alone', async () => {
+  test('have the time of their last change, also from a cache or from git alone', async () => {
     let now = 1_000_000
     const clock = (): number => (now += 1000)
     const { store, place } = await newStore({ clock })
@@ -86,7 +86,7 @@ describe('settings', () => {
     }
   })
 
-  test('that a function makes of those in force lose nothing', async () => {
+  test('that a function derives from the current ones lose nothing', async () => {
     const { store, place } = await newStore()
     const other = await reopen(place)
     const patch = (handle: MemoryStore, key: string): Promise<unknown> =>

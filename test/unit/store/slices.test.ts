@@ -83,7 +83,7 @@ test('a read during a command that moves many memories sees none or all of them'
   await store.close()
 })
 
-test('reads that are awaited one after another, though none of them has to wait', async () => {
+test('awaited reads in a row, though none of them has to wait', async () => {
   const { store } = await newStore()
   await store.as(author).apply([{ type: 'create', path: '/a.md', content: 'a' }])
   const turns: number[] = []

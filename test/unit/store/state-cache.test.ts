@@ -74,7 +74,7 @@ test('a process that is behind does not overwrite a newer snapshot', async () =>
   await again.close()
 })
 
-test('a snapshot is read as it was written', async () => {
+test('a snapshot is read back unchanged', async () => {
   const owner = await ownerOf('5'.repeat(32))
   const path = `${temporaryDirectory()}/cache/state`
   const written = sampleSnapshot()
@@ -98,7 +98,7 @@ test('a snapshot is read as it was written', async () => {
 })
 
 test(
-  'what changes after all memories were written is in a file of its own',
+  'changes after all memories were written are in a file of their own',
   { tags: 'slow' },
   async () => {
     const owner = await ownerOf('5'.repeat(32))

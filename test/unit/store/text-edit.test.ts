@@ -31,7 +31,7 @@ describe('lines', () => {
     expect(splitLines(content)).toEqual(lines)
   })
 
-  test('as many are shown as are counted, but one for an empty text', () => {
+  test('as many are shown as are counted, and one for an empty text', () => {
     const property = fc.property(text, (content) => {
       expect(splitLines(content)).toHaveLength(Math.max(1, countLines(content)))
     })
@@ -49,7 +49,7 @@ describe('lines', () => {
 })
 
 describe('occurrences', () => {
-  test('are all offsets at which the text matches and no surrogate pair is split', () => {
+  test('are all matches that split no surrogate pair', () => {
     const property = fc.property(text, (content) => {
       for (const part of ['a', 'aa', 'ab', '\n', 'a\n', '\u{1f600}', '\ud83d', '\ude00', '\r\n']) {
         const expected = offsetsOf(content).filter(

@@ -47,7 +47,7 @@ describe('merges', () => {
     })
   })
 
-  test('treats lines as plain text, also names of properties and numbers', () => {
+  test('treats lines as plain text, even names of properties and numbers', () => {
     const base = '__proto__\nconstructor\n1\n0\ntoString\n'
     const merged = mergeText(base, `${base}valueOf\n`, base.replace('1\n', '2\n'))
     const expected = '__proto__\nconstructor\n2\n0\ntoString\nvalueOf\n'
@@ -118,7 +118,7 @@ function edited(count: number, { edits, tail, name }: Side): string {
   return lines.map((line) => `${line}\n`).join('')
 }
 
-test('the results are those of git merge-file', { tags: 'slow' }, () => {
+test('the results equal those of git merge-file', { tags: 'slow' }, () => {
   const directory = temporaryDirectory()
   const mergeWithGit = (base: string, ours: string, theirs: string): string | undefined => {
     const names = { ours, base, theirs }
@@ -193,13 +193,13 @@ describe('large texts', () => {
     })
   })
 
-  test('merge where both sides made one large edit alike', () => {
+  test('merge if both sides made the same large edit', () => {
     const [before, after] = ['before\n'.repeat(1600), 'after\n'.repeat(1600)]
     const merged = mergeText(`${before}line\nend\n`, `${after}line\nours\n`, `${after}line\nend\n`)
     expect(merged).toEqual({ clean: true, text: `${after}line\nours\n` })
   })
 
-  test('conflict where more lines would have to be compared than a second allows', () => {
+  test('conflict if more lines must be compared than a second allows', () => {
     const same = 'a\nb\n'
     const [few, many] = [same.repeat(10), same.repeat(750)]
     expect(mergeText(few, `x\n${few.slice(2)}`, `${few}y\n`).clean).toBe(true)

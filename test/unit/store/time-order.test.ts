@@ -47,7 +47,7 @@ test('has every version once, at any size of pages, also when more are written',
   fc.assert(property, { seed, numRuns: full ? 5000 : 200 })
 })
 
-test('holds where more commits than can be inserted are earlier than others', () => {
+test('holds if more commits are out of order than can be inserted', () => {
   const times = Array.from({ length: 400 }, (_, n) => (n < 150 ? 1000 + n : 1150 - (n % 300)))
   const history = makeHistory([{}])
   for (const [n, time] of times.entries()) {
@@ -57,7 +57,7 @@ test('holds where more commits than can be inserted are earlier than others', ()
   expect(pagesOf(history, { limit: 50 })).toEqual(sortedOf(history))
 })
 
-test('follows the history when commits are removed and others take their place', () => {
+test('follows the history when commits are removed and replaced', () => {
   const history = makeHistory([{}])
   for (let n = 1; n < 9; n += 1) appendMade(history, { time: 9 - n, rows: [{ memory: 'a' }] })
   expect(pagesOf(history, {})).toEqual(sortedOf(history))
@@ -66,7 +66,7 @@ test('follows the history when commits are removed and others take their place',
   expect(pagesOf(history, {})).toEqual(sortedOf(history))
 })
 
-test('compares times exactly, also those that are doubtful', () => {
+test('compares times exactly, doubtful ones too', () => {
   const history = makeHistory([{}])
   appendMade(history, { time: 9 * day, rows: [{ memory: 'a' }] })
   appendMade(history, { time: day, rows: [{ memory: 'b' }] })

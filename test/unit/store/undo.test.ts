@@ -292,7 +292,7 @@ describe('the selected versions', () => {
     await store.close()
   })
 
-  test('an actor did not write what others wrote in a session', async () => {
+  test("an actor is not the author of others' writes in a session", async () => {
     const { store } = await writeStory(lines)
     const made = await store.as(good).undo({ actorId: 'good', session: 'sess_bad' })
     expect(made).toEqual({ commit: undefined, versionIds: [], steps: [], left: [] })

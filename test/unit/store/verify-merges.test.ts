@@ -109,7 +109,7 @@ test('a refused head does not move the snapshot', { tags: 'slow' }, async () => 
   expect(verified && stateOf(verified)).toEqual(stateOf(theirs.snapshot))
 })
 
-test('commits that do not descend from the known head are no descent of it', async () => {
+test('reports commits that do not descend from the known head, and changes nothing', async () => {
   const world = await braid(3)
   const [ours, theirs] = world.clones
   assert(ours !== undefined && theirs !== undefined, 'there are clones')
@@ -208,7 +208,7 @@ function stateOf(snapshot: Snapshot): unknown {
   }
 }
 
-test('a version that is added twice is of a record in two commits', () => {
+test('a version that is added twice belongs to the records of two commits', () => {
   const versions = new VersionMap()
   versions.add('1'.repeat(32), '2'.repeat(32))
   versions.add('3'.repeat(32), '2'.repeat(32))

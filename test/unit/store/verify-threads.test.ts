@@ -77,7 +77,7 @@ async function verdictOfFounder({ source, founder, head }: Stored): Promise<stri
 }
 
 test.each(sample([1, 2, 3], 2))(
-  'with %i threads a history is verified as with none',
+  'with %i threads a history is verified as without threads',
   { tags: 'slow' },
   async (threads) => {
     const stored = await store(long)

@@ -109,7 +109,7 @@ describe('a filter', () => {
     expect(findVersions(history, filter)).toEqual({ data: expected(filter), nextPage: undefined })
   })
 
-  test('finds what a plain search finds, in pages of any size', () => {
+  test('finds the same as a plain search, in pages of any size', () => {
     const optional = <T>(...values: readonly T[]): fc.Arbitrary<T | undefined> =>
       fc.constantFrom(undefined, ...values)
     const filters: fc.Arbitrary<VersionFilter> = fc.record({

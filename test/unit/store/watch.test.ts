@@ -24,7 +24,7 @@ async function take(watch: Watch, count: number): Promise<readonly string[]> {
   return found
 }
 
-test('reports what this handle and another one write, from its call on', async () => {
+test('reports writes of this handle and another one, from its call on', async () => {
   const { store, place } = await newStore()
   const other = await reopen(place)
   const [mine, theirs] = [store.as(author), other.as(author)]
@@ -55,7 +55,7 @@ test('reports what this handle and another one write, from its call on', async (
   await Promise.all([store.close(), other.close()])
 })
 
-test('reports what a sync brings and merges', { tags: 'slow' }, async () => {
+test('reports changes that a sync brings and merges', { tags: 'slow' }, async () => {
   const url = bareRemote()
   const a = await firstClone(url)
   await put(a, '/notes', 'one\ntwo\nthree\n')

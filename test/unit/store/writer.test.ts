@@ -38,7 +38,7 @@ test('submitted commands finish while others keep submitting', async () => {
   await session.close()
 })
 
-test('what arrives in the same turn of the event loop shares a batch', async () => {
+test('commands of the same turn of the event loop share a batch', async () => {
   const { objects, session } = await newSession()
   let batches = 0
   const exclusive = objects.exclusive.bind(objects)

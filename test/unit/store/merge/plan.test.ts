@@ -39,14 +39,14 @@ describe('rows', () => {
     ])
   })
 
-  test('say size and digest of their contents and when the memory was created', () => {
+  test("have size and digest of their contents, and the memory's creation time", () => {
     const { rows } = planMerge(inputOf(given))
     const content = 'a\nü'
     expect(rows[2]).toMatchObject({ content, size: 4, sha256: sha256OfText(content), created: 97 })
     expect(rows[1]).toMatchObject({ content: undefined, size: 0, sha256: '', created: 98 })
   })
 
-  test('outcomes name the versions that went in, older first, also of the other memory', () => {
+  test('outcomes name their input versions, older first, also of the other memory', () => {
     const { outcomes } = planMerge(inputOf(given))
     expect(outcomes.map(({ kind, inputs }) => [kind, ...inputs])).toEqual([
       ['edit_kept', versionIdOf('c', { at: 4 }), versionIdOf('c', { at: 5 })],

@@ -58,7 +58,7 @@ test('a text is compared with a long query word by word, or a few at a time', as
   expect(adding.pauses).toBeGreaterThanOrEqual(words.length / 16)
 })
 
-test('an index that is emptied while a search fills it takes nothing more', async () => {
+test('an index that is emptied while a search fills it adds nothing more', async () => {
   const memory: LiveMemory = Object(document)
   const all = new EagerSlice()
   await new TermIndex<Searchable>().add('key', document, text, all)
@@ -88,7 +88,7 @@ function pausing(act: (pause: number) => Promise<unknown>): void {
   onTestFinished(() => void vi.restoreAllMocks())
 }
 
-test('a hit that is replaced before the answer is looked for again', async () => {
+test('a hit that is replaced before the answer is searched again', async () => {
   const query = { query: 'word' }
   const { store: undisturbed } = await newStore()
   await undisturbed.as(author).write('/a.md', 'a word')
@@ -107,7 +107,7 @@ test('a hit that is replaced before the answer is looked for again', async () =>
   expect(data.map(({ snippet }) => snippet)).toEqual(['another word'])
 })
 
-test('a hit that is replaced all the time is left out, and never shown as it was', async () => {
+test('a hit that is replaced all the time is omitted, and never shown stale', async () => {
   const { store } = await newStore()
   await store.as(author).write('/a.md', 'a word')
   pausing((pause) => store.as(author).write('/a.md', `a word ${pause}`))

@@ -43,7 +43,7 @@ test('words of ASCII are the runs of letters and digits, up to 64', () => {
   ])
 })
 
-test('a term is of letters and digits, and ends where a word does', () => {
+test('a term consists of letters and digits, and ends at the end of a word', () => {
   for (let code = 0x80; code < 0x530; code += 1) {
     const text = String.fromCodePoint(code)
     const [first = ''] = termsOf(`x${text}`)
@@ -52,7 +52,7 @@ test('a term is of letters and digits, and ends where a word does', () => {
   }
 })
 
-test('the words that begin with a term are the same without the others', () => {
+test('a search for beginnings finds the same words as a full scan', () => {
   const texts = fc.array(fc.tuple(part, between), { maxLength: 6 })
   const starts = fc.array(fc.tuple(part, fc.nat(3)), { minLength: 1, maxLength: 3 })
   fc.assert(

@@ -16,7 +16,7 @@ import { failureOf } from '../../../support/faulty-remotes.ts'
 import { create, edit, leak, redact } from '../../../support/hostile-remotes.ts'
 import { author, contentsOf } from '../../../support/stores.ts'
 
-describe('what a head brought back is erased, if it is not taken over:', () => {
+describe('versions that a refused head brought back are erased:', () => {
   test('by a removed device, alone on its side', { tags: 'slow' }, async () => {
     const remote = bareRemote()
     const a = await firstClone(remote)

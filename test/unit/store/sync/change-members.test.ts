@@ -56,7 +56,7 @@ describe('a change of the keyring', () => {
     expect(await devicesOf(b)).toBe(3)
   })
 
-  test('takes over first what others have changed and written', async () => {
+  test('first applies the changes and writes of others', async () => {
     const { a, b, remote } = await pair()
     await a.store.as(author).devices.add(await card(), 'reader')
     await put(b, '/of-b.md', 'b\n')
@@ -86,7 +86,7 @@ describe('a change of the keyring', () => {
     await a.store.maintenance.verify()
   })
 
-  test('without the remote changes nothing, and memories are written on', async () => {
+  test('without the remote changes nothing, and memories can still be written', async () => {
     const { a, remote } = await pair()
     const before = await headOf(a)
     renameSync(remote, `${remote}.away`)
@@ -98,7 +98,7 @@ describe('a change of the keyring', () => {
     expect(branchOf(remote)).toBe(await headOf(a))
   })
 
-  test('of which nothing was sent is taken back, and made anew once the host serves', async () => {
+  test('of which nothing was sent is undone, and made again once the host serves', async () => {
     const { a, remote } = await pair()
     const before = await headOf(a)
     await moveTo(a, 'far', `ssh://host.example${remote}`)
@@ -117,7 +117,7 @@ describe('a change of the keyring', () => {
     expect(branchOf(remote)).toBe(await headOf(a))
   })
 
-  test('that the remote refuses once it has it is pending, and settled by a sync', async () => {
+  test('that the remote refuses after receiving it is pending, and settled by a sync', async () => {
     const { a, b, remote } = await pair()
     const before = branchOf(remote)
     // A fetch is served, and each pack is refused once it is there.
@@ -158,7 +158,7 @@ describe('a change of the keyring', () => {
     await a.store.maintenance.verify()
   })
 
-  test('asks every remote, unless told to go on with one', async () => {
+  test('asks every remote, unless told to continue with one', async () => {
     const { a, remote } = await pair()
     await a.store.remotes.add('stick', `${bareRemote()}-away`)
     const before = await headOf(a)

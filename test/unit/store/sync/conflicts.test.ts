@@ -79,7 +79,7 @@ describe('conflicts', () => {
   )
 
   test(
-    'are reported once, by the sync that takes over a merge of others',
+    'are reported once, by the sync that receives a merge of others',
     { tags: 'slow' },
     async () => {
       const { first, second } = await pair()
@@ -135,7 +135,7 @@ describe('conflicts', () => {
   )
 
   test(
-    'a file and a directory of one name: who moved aside, and from where',
+    'a file and a directory of one name: which one moved, and from where',
     { tags: 'slow' },
     async () => {
       const { first, second } = await pair()
@@ -151,7 +151,7 @@ describe('conflicts', () => {
     },
   )
 
-  test('a memory that both sides deleted is listed as that', { tags: 'slow' }, async () => {
+  test('a memory that both sides deleted is listed as deleted', { tags: 'slow' }, async () => {
     const { first, second } = await pair()
     for (const { store } of [first, second]) {
       await store.as(author).apply([{ type: 'delete', path: '/notes.md' }])
@@ -162,7 +162,7 @@ describe('conflicts', () => {
   })
 
   test(
-    'a rename of one side and an edit of the other is no move aside',
+    'a rename of one side and an edit of the other is not listed as a move',
     { tags: 'slow' },
     async () => {
       const { first, second } = await pair()

@@ -31,7 +31,7 @@ async function expectStillRefused({ a, b, server, remote }: ServedPair): Promise
   await expectInStep(remote, [a, b])
 }
 
-describe('a repair whose push fails leaves refused', () => {
+describe('after a repair whose push fails, a sync still refuses', () => {
   test('a host that shows an older head', { tags: 'slow' }, async () => {
     const pair = await serve(await pairOfClones())
     const older = branchOf(pair.remote)
@@ -42,7 +42,7 @@ describe('a repair whose push fails leaves refused', () => {
   })
 
   test(
-    'a host that was rolled back, and then got commits of another machine',
+    'a host that was rolled back, and then received commits of another machine',
     { tags: 'slow' },
     async () => {
       const pair = await serve(await pairOfClones())

@@ -46,7 +46,7 @@ test('versions of a holder reach a clone that opens from its cache', async () =>
   expect((await store.read('/a.md'))?.content).toBe(nextRow.content)
 })
 
-test('what a holder writes apart is merged, and all of it verifies', async () => {
+test('writes of a holder on a fork are merged, and all of it verifies', async () => {
   await clone.store.as(author).apply([{ type: 'create', path: '/mine.md', content: 'mine' }])
   forge.change([fresh], byHolder)
   await writeForged(forge, remote)
@@ -61,7 +61,7 @@ test('what a holder writes apart is merged, and all of it verifies', async () =>
   expect(await clone.store.maintenance.verify()).toMatchObject({ head: branchOf(remote) })
 })
 
-test('what a holder writes after the end is refused, from a cache too', async () => {
+test('writes of a holder after the end are refused, from a cache too', async () => {
   forge.grants([ends(holder)])
   await writeForged(forge, remote)
   await sync()
@@ -73,7 +73,7 @@ test('what a holder writes after the end is refused, from a cache too', async ()
   expect((await store.read('/a.md'))?.content).toBe('alpha, again\n')
 })
 
-test('what a holder wrote apart from the end is left out', async () => {
+test('writes of a holder on a fork without the end are left out', async () => {
   const stick = `${temporaryDirectory()}/stick.git`
   const late = forge.fork()
   late.change([nextRow], byHolder)
@@ -88,7 +88,7 @@ test('what a holder wrote apart from the end is left out', async () => {
   expect((await clone.store.status()).head).toBe(branchOf(remote))
 })
 
-test('an audit names the grant, who gave it, what its holder wrote, and its end', async () => {
+test("an audit lists the grant, its granter, its holder's writes, and its end", async () => {
   forge.change([nextRow], byHolder)
   forge.grants([ends(holder)])
   await writeForged(forge, remote)

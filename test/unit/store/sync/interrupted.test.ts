@@ -48,7 +48,7 @@ test('fetched versions are erased when a later head redacts them', { tags: 'slow
   await expectInStep(remote, [a, b])
 })
 
-test('what several of them have fetched, one after the other', { tags: 'slow' }, async () => {
+test('versions that several syncs fetched in a row are erased', { tags: 'slow' }, async () => {
   let { remote, a, b } = await newWorld()
   const secrets = [await leakTo(a)]
   await put(b, '/b.md')
@@ -161,7 +161,7 @@ test('a purge may take a head while it is verified once more', { tags: 'slow' },
   await expectNothingLeft(remote, [a, b])
 })
 
-test('the background checkpoint may take it while it is verified', { tags: 'slow' }, async () => {
+test('the background checkpoint may erase it while it is verified', { tags: 'slow' }, async () => {
   const { remote, a, b } = await newWorld()
   await redactBelow(a, b)
   let purged = 0
@@ -178,7 +178,7 @@ test('the background checkpoint may take it while it is verified', { tags: 'slow
 })
 
 test(
-  'a sync that ended between the merge and its purge is made good by the next one',
+  'the next sync completes one that ended between the merge and its purge',
   { tags: 'slow' },
   async () => {
     const { remote, a, b } = await newWorld()

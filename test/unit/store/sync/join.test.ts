@@ -33,7 +33,7 @@ async function hosted(): Promise<{ first: Clone; remote: string }> {
 }
 
 describe('joining', () => {
-  test('with the recovery key makes an owner, and pushes that', { tags: 'slow' }, async () => {
+  test('with the recovery key makes an owner, and pushes it', { tags: 'slow' }, async () => {
     const { first, remote } = await hosted()
     const second = await joinClone(first, remote)
     expect(await contentsOf(second.store)).toEqual({ '/a.md': 'a' })
@@ -154,7 +154,7 @@ describe('joining leaves nothing behind', () => {
     expect(readdirSync(root)).toEqual([])
   })
 
-  test('where a store is already', async () => {
+  test('in the place of an existing store', async () => {
     const { first, remote } = await hosted()
     const { directory, stateDirectory, identity } = first.place
     const { id: storeId } = first.store

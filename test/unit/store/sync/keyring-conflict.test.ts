@@ -56,7 +56,7 @@ async function apart(): ReturnType<typeof members> {
   return world
 }
 
-describe('keyrings that changed apart', () => {
+describe('keyrings that diverged', () => {
   test('are reported with the changes of each side; writes still work', async () => {
     const { a, b, remote } = await apart()
     const before = await headOf(b)
@@ -71,7 +71,7 @@ describe('keyrings that changed apart', () => {
     checkWithGit(remote)
   })
 
-  test('end with the remote’s, and nothing that was written is lost', async () => {
+  test('are settled with the remote’s, and no write is lost', async () => {
     const { a, b, w, remote } = await apart()
     await put(w, '/of-w.md', 'w\n')
     await sync(w)
@@ -94,7 +94,7 @@ describe('keyrings that changed apart', () => {
     await b.store.close()
   })
 
-  test('end with ours where an owner repairs, and the other side follows', async () => {
+  test('are settled with ours if an owner repairs, and the other side follows', async () => {
     const { a, b, w } = await apart()
     const report = await repair(b)
     expect(report.hasRepeated).toBe(true)
@@ -116,7 +116,7 @@ describe('keyrings that changed apart', () => {
     expect(new Set(await Promise.all([a, b, w].map(headOf))).size).toBe(1)
   })
 
-  test('are kept by an owner alone', async () => {
+  test('can be kept by an owner only', async () => {
     const { a, b, w, remote } = await members()
     const fork = bareRemote()
     await admit(a, 'reader')
@@ -141,7 +141,7 @@ async function remoteHead(_: string, clone: Clone): Promise<string> {
   return headOf(clone)
 }
 
-describe('a redaction on the line that is left', () => {
+describe('a redaction on the abandoned line', () => {
   test('is listed first, and not in force', async () => {
     const { a, b } = await members()
     await put(b, '/notes.md', 'clean\n')
@@ -181,7 +181,7 @@ describe('a redaction on the line that is left', () => {
   })
 })
 
-describe('an owner who keeps its own line', () => {
+describe('an owner that keeps its own line', () => {
   /** A, first at the remote, redacts a version, lets a device in, and lowers W; B lets one in. */
   async function lines(): Promise<
     Awaited<ReturnType<typeof members>> & {
@@ -212,13 +212,13 @@ describe('an owner who keeps its own line', () => {
     return Object.fromEntries(devices.map(({ deviceId, role }) => [deviceId, role]))
   }
 
-  test('is told what the other side redacted', async () => {
+  test("gets a report of the other side's redactions", async () => {
     const { b } = await lines()
     const { message } = await failureOf(sync(b))
     expect(message).toContain('There: redacted versions: 1; ')
   })
 
-  test('has redactions and changes of devices of the other done again', async () => {
+  test('may repeat redactions and device changes of the other side', async () => {
     const { a, b, w, versionIds, ofA, ofB } = await lines()
     const report = await b.store.as(author).sync({ repair: true, redo })
     expect(report.late).toEqual([])
@@ -240,14 +240,14 @@ describe('an owner who keeps its own line', () => {
     expect(await rolesOf(a)).toEqual(await rolesOf(b))
   })
 
-  test('has only that done again which it chose; the rest is listed', async () => {
+  test('repeats only the chosen ones, and lists the rest', async () => {
     const { b, ofA } = await lines()
     const report = await b.store.as(author).sync({ repair: true, redo: ['redactions'] })
     expect(new Set(report.late.map(({ kind }) => kind))).toEqual(new Set(['keyring']))
     expect(await rolesOf(b)).not.toHaveProperty(ofA)
   })
 
-  test('has no passphrase of the other: that is listed', async () => {
+  test("does not get the other side's passphrase, which is listed", async () => {
     const { a, b, ofA } = await lines()
     await a.store.as(author).keys.changePassphrase('a passphrase of the other line', alone)
     await sync(a)

@@ -52,7 +52,7 @@ test(
   },
 )
 
-test('only a drop of commits that a remote has shown lowers what it must show', async () => {
+test('only a drop of commits that a remote has shown lowers its required head', async () => {
   const identity = await generateIdentity()
   const owner = { disk: systemDisk, storeId: 'a'.repeat(32), identity, random: systemRandom }
   const seen = new RemoteStateFile(owner, `${temporaryDirectory()}/x.remotes`)

@@ -162,7 +162,7 @@ test(
   },
 )
 
-describe('a process that has it as its newest', () => {
+describe('a process that has a late commit as its newest', () => {
   const uses: readonly (readonly [name: string, use: (store: MemoryStore) => Promise<unknown>])[] =
     [
       ['only opened the store', async () => undefined],
@@ -229,7 +229,7 @@ describe('a second device that uses the clone', () => {
     },
   )
 
-  test('gets an error if a commit that was in time was dropped too', { tags: 'slow' }, async () => {
+  test('gets an error if it lost a commit from before the removal', { tags: 'slow' }, async () => {
     const { owner, clone, place } = await behind(true)
     await Promise.all([owner.store.close(), clone.store.close()])
     git(['fetch', '--quiet', '--force', owner.place.directory, 'main:main'], place.directory)
@@ -271,7 +271,7 @@ test(
   },
 )
 
-test('the cache brings no memory back that was dropped as late', { tags: 'slow' }, async () => {
+test('the cache brings back no memory that was dropped as late', { tags: 'slow' }, async () => {
   const { owner, clone, removed } = await worlds()
   // The cache holds what differs from an older one, and here no memory remains that could.
   await clone.store.as(author).delete('/key.txt')

@@ -84,7 +84,7 @@ test('each further round verifies only the new commits', { tags: 'slow' }, async
 })
 
 test(
-  'what each round brings of a memory that both change is merged',
+  'merges changes that each round brings to a memory changed on both sides',
   { tags: 'slow' },
   async () => {
     const { slow, fast, overtake } = await newRace(1)
@@ -110,7 +110,7 @@ test(
   },
 )
 
-test('a redaction of what an earlier round took over is followed', { tags: 'slow' }, async () => {
+test('a redaction of commits from an earlier round is followed', { tags: 'slow' }, async () => {
   const { slow, fast, overtake, repository } = await newRace(3)
   let secret = ''
   await overtake([
@@ -133,7 +133,7 @@ test('a redaction of what an earlier round took over is followed', { tags: 'slow
 })
 
 test(
-  'a redaction of ours that renames merged commits starts from the beginning',
+  'a redaction of ours that renames merged commits starts the sync over',
   { tags: 'slow' },
   async () => {
     const { slow, fast, overtake, repository } = await newRace(3)

@@ -63,7 +63,7 @@ test.each<[role: Role, says: string]>([
   },
 )
 
-test('what it wrote arrives once it may write again', { tags: 'slow' }, async () => {
+test('its writes arrive once it may write again', { tags: 'slow' }, async () => {
   const { owner, other, remote, change } = await start()
   await create(other, '/unsent.md')
   await change('reader')
@@ -75,7 +75,7 @@ test('what it wrote arrives once it may write again', { tags: 'slow' }, async ()
 })
 
 test(
-  'a reader without changes of its own takes over what others write',
+  'a reader without changes of its own receives the writes of others',
   { tags: 'slow' },
   async () => {
     const { owner, other, remote, change } = await start()

@@ -19,7 +19,7 @@ const removed = worldsOf(async (url) => {
 })
 
 test(
-  'the owner that removed the device gets a report of what it does not take over',
+  'the owner that removed the device gets a report of the changes it drops',
   { tags: 'slow' },
   async () => {
     const { first, second } = await removed()
@@ -38,7 +38,7 @@ test(
 )
 
 test(
-  'a third machine that had taken it over gets a report that it was dropped',
+  'a third machine that had adopted it gets a report that it was dropped',
   { tags: 'slow' },
   async () => {
     const { first, second, third } = await removed()
@@ -53,7 +53,7 @@ test(
   },
 )
 
-test('what others wrote below it is taken over, and not reported', { tags: 'slow' }, async () => {
+test('commits of others below it are adopted, and not reported', { tags: 'slow' }, async () => {
   const { first, second, third } = await removed()
   await put(third, '/innocent.md')
   await syncAll([third, second])

@@ -31,7 +31,7 @@ function expectStillThere(remote: string, head: string): void {
   expect(git(['rev-list', 'main'], remote).split('\n')).toContain(head)
 }
 
-describe('what the remote has shown since is taken over by', () => {
+describe('newer commits of the remote are adopted by', () => {
   test('a backup that a user accepts', { tags: 'slow' }, async () => {
     const { a, b, remote } = await pairOfClones()
     const backup = await backUp(a)

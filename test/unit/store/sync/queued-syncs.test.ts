@@ -39,7 +39,7 @@ async function newWorld(): Promise<World> {
 }
 
 test(
-  'all that wait while one runs are served by the next, with all that was acknowledged',
+  'the next sync serves all that wait, with every acknowledged commit',
   { tags: 'slow' },
   async () => {
     const { clone, repository, asked, holdNext } = await newWorld()

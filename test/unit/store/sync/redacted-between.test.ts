@@ -10,7 +10,7 @@ import { expectInStep, pairsOfClones, redact } from '../../../support/hostile-re
 const pairOfClones = pairsOfClones()
 
 test(
-  'what another machine redacted is in the memory of no open store after its sync',
+  'after its sync, no open store holds a text that another machine redacted',
   { tags: 'slow' },
   async () => {
     const { a, b } = await pairOfClones()

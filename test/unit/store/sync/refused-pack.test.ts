@@ -87,7 +87,7 @@ describe('a pack with a redacted version is not kept', () => {
     expect(await made).toBe(false)
   })
 
-  test('under a name that is there twice', { tags: 'slow' }, async () => {
+  test('under a name that occurs twice', { tags: 'slow' }, async () => {
     const made = isKept((remote, { erased, other }) => {
       return treeOf(remote, ['100644', 'a', erased], ['100644', 'a', other])
     })

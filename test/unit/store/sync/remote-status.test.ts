@@ -21,7 +21,7 @@ async function statusOf({ store }: Clone): Promise<Partial<RemoteStatus> | undef
   return remotes.find(({ name }) => name === 'origin')
 }
 
-test('counts what a remote has not got, from the first sync on', { tags: 'slow' }, async () => {
+test('counts commits that a remote lacks, from the first sync on', { tags: 'slow' }, async () => {
   const url = bareRemote()
   const first = await firstClone(url)
   const nothingKept = { name: 'origin', url, evidence: undefined }
@@ -41,7 +41,7 @@ test('counts what a remote has not got, from the first sync on', { tags: 'slow' 
 })
 
 test(
-  'counts what a redaction has renamed, and forgets another address',
+  'counts commits that a redaction renamed, and forgets another address',
   { tags: 'slow' },
   async () => {
     const url = bareRemote()

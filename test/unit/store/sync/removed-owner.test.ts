@@ -41,8 +41,8 @@ const threeOwners = worldsOf(async (url) => {
 
 describe('a removed owner that changes the keyring on top of', () => {
   const late: readonly (readonly [name: string, act: (clone: Clone) => Promise<unknown>])[] = [
-    ['what it writes', (clone) => put(clone, '/poison.md', 'late\n')],
-    ['what it redacts', (clone) => replaceAndRedact(clone, '/notes.md', 'gone\n')],
+    ['its writes', (clone) => put(clone, '/poison.md', 'late\n')],
+    ['its redactions', (clone) => replaceAndRedact(clone, '/notes.md', 'gone\n')],
   ]
   test.each(sample(late, 2))(
     '%s is not merged, and a repair leaves all of it out',
@@ -67,7 +67,7 @@ describe('a removed owner that changes the keyring on top of', () => {
     },
   )
 
-  test('nothing else cannot take others out either', { tags: 'slow' }, async () => {
+  test('nothing else cannot remove others either', { tags: 'slow' }, async () => {
     const { first, removed, third } = await threeOwners()
     await first.store.as(author).devices.remove([idOf(removed)], alone)
     await sync(first)
@@ -86,7 +86,7 @@ describe('a removed owner that changes the keyring on top of', () => {
 })
 
 test(
-  'what others wrote above a late redaction is left out, and they put it back',
+  'commits of others above a late redaction are left out, and they restore them',
   { tags: 'slow' },
   async () => {
     const { first, removed, third } = await threeOwners()
@@ -127,7 +127,7 @@ test(
   },
 )
 
-describe('a redaction here renames what the remote has in common with it', () => {
+describe('a local redaction that renames commits shared with the remote', () => {
   test('a sync ends and reports the late changes', { tags: 'slow' }, async () => {
     const { first, removed, third } = await threeOwners()
     await first.store.as(author).devices.remove([idOf(removed)], alone)
@@ -147,7 +147,7 @@ describe('a redaction here renames what the remote has in common with it', () =>
     }
   })
 
-  test('keyrings that changed apart from it are left', { tags: 'slow' }, async () => {
+  test('keyrings that diverged from it are left', { tags: 'slow' }, async () => {
     const { first, third } = await threeOwners()
     await admit(first, 'reader')
     await replaceAndRedact(third, '/notes.md', 'clean\n')

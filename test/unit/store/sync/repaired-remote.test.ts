@@ -82,7 +82,7 @@ describe('a repair of a remote', () => {
     },
   )
 
-  test('changes nothing in a sound remote', { tags: 'slow' }, async () => {
+  test('changes nothing in a valid remote', { tags: 'slow' }, async () => {
     const { remote, first } = await remoteWith('packed')
     await first.store.as(author).sync({ repair: true })
     expect(existsSync(`${remote}/gitlocket`)).toBe(false)

@@ -52,7 +52,7 @@ test('new commits for an unmoved remote take one conversation', { tags: 'slow' }
   expect(asked()).toEqual(['GET git-receive-pack', 'POST git-receive-pack'])
 })
 
-test('where nothing is new here, the remote is only asked to read', { tags: 'slow' }, async () => {
+test('without new local commits, the remote is only asked to read', { tags: 'slow' }, async () => {
   const { clone, asked } = await synced()
   await sync(clone)
   expect(asked()).toEqual(['GET git-upload-pack'])

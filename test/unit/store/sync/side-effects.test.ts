@@ -24,7 +24,7 @@ describe('a memory that another clone changed while it was redacted here', () =>
     return { a, b, erase }
   }
 
-  test('is named on both sides as long as it is there', { tags: 'slow' }, async () => {
+  test('is named on both sides as long as it exists', { tags: 'slow' }, async () => {
     const { a, b, erase } = await start()
     await edit(b, '/key.md', `${secret}more\n`)
     await erase()
@@ -52,7 +52,7 @@ describe('a memory that another clone changed while it was redacted here', () =>
   )
 
   test(
-    'is not named again when a later redaction makes older commits anew',
+    'is not named again when a later redaction rewrites older commits',
     { tags: 'slow' },
     async () => {
       const { a, b } = await pairOfClones()
@@ -79,7 +79,7 @@ describe('settings', () => {
     await store.as(author).settings.update({ name })
   }
 
-  test('of the other side are news', { tags: 'slow' }, async () => {
+  test('of the other side are reported', { tags: 'slow' }, async () => {
     const { a, b } = await pairOfClones()
     await rename(a, 'one')
     expect((await sync(a)).settings).toBeUndefined()
@@ -88,7 +88,7 @@ describe('settings', () => {
   })
 
   test(
-    'that both sides changed hold on one side, and both are told',
+    'that both sides changed win on one side, and both get a report',
     { tags: 'slow' },
     async () => {
       const { a, b } = await pairOfClones()
@@ -105,7 +105,7 @@ describe('settings', () => {
   )
 
   test(
-    'a revocation that another change undoes is told on both sides',
+    'a revocation that another change undoes is reported on both sides',
     { tags: 'slow' },
     async () => {
       const { a, b } = await pairOfClones()

@@ -52,7 +52,7 @@ function beforeNextWrite(work: () => Promise<unknown>): void {
 type Write<T> = [build: Build<T>, alone?: boolean]
 
 test(
-  'takes over and sends while commits are on their way to the disk',
+  'receives and sends while commits are on their way to the disk',
   { tags: 'slow' },
   async () => {
     const remote = bareRemote()

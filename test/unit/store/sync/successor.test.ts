@@ -44,7 +44,7 @@ async function pair(): Promise<{ readonly a: Clone; readonly b: Clone }> {
 }
 
 test(
-  'a change of another machine is taken over without the history',
+  'a change of another machine is adopted without loading the history',
   { tags: 'slow' },
   async () => {
     const { a, b } = await pair()
@@ -64,7 +64,7 @@ test(
   },
 )
 
-test('settings and merges that come with it are told', { tags: 'slow' }, async () => {
+test('settings and merges that come with it are reported', { tags: 'slow' }, async () => {
   const { a, b } = await pair()
   await sync(a)
   const c = await joinClone(a, (await a.store.remotes.list())[0]?.url ?? '')

@@ -88,7 +88,7 @@ describe('an auditor continues without it once that is accepted', () => {
     },
   )
 
-  test('a forged commit, by joining anew', { tags: 'slow' }, async () => {
+  test('a forged commit, by joining again', { tags: 'slow' }, async () => {
     const { auditor, member, url } = await replacedForgery()
     const anew = { ...auditor, directory: `${temporaryDirectory()}/anew`, url }
     await expect(joinTrail(anew)).rejects.toMatchObject({ code: 'rolled_back' })
@@ -97,7 +97,7 @@ describe('an auditor continues without it once that is accepted', () => {
     expect(await syncTrail({ ...auditor, directory: anew.directory })).toMatchObject({ head })
   })
 
-  test('what it wrote before it became an auditor, and never sent', { tags: 'slow' }, async () => {
+  test('its unsent writes from before it became an auditor', { tags: 'slow' }, async () => {
     const remote = bareRemote()
     const owner = await firstClone(remote)
     await sync(owner)
@@ -112,7 +112,7 @@ describe('an auditor continues without it once that is accepted', () => {
   })
 
   test(
-    'what a host showed before it was put back, and went on from there',
+    'commits that a host showed before it was rolled back and moved on',
     { tags: 'slow' },
     async () => {
       const remote = bareRemote()
@@ -139,7 +139,7 @@ describe('an auditor continues without it once that is accepted', () => {
 })
 
 test(
-  'a clone that was put back notices a remote that was put back as far',
+  'a restored clone notices a remote that was rolled back as far',
   { tags: 'slow' },
   async () => {
     const remote = bareRemote()

@@ -112,7 +112,7 @@ test(
   },
 )
 
-test('a sync that is overtaken with newer commits takes those too', { tags: 'slow' }, async () => {
+test('a sync that is overtaken with newer commits gets those too', { tags: 'slow' }, async () => {
   const { writer, auditor } = await behindRedaction()
   // When what it fetched comes in, and when that is verified.
   for (const number of [1, 2]) {
@@ -128,7 +128,7 @@ test('a sync that is overtaken with newer commits takes those too', { tags: 'slo
   }
 })
 
-test('the anchor does not go back with a sync that was overtaken', { tags: 'slow' }, async () => {
+test('the anchor does not move back with a sync that was overtaken', { tags: 'slow' }, async () => {
   const { writer, remote, auditor } = await behindRedaction()
   const newest = branchOf(remote)
   await syncTrail(auditor)
@@ -153,7 +153,7 @@ test('the anchor does not go back with a sync that was overtaken', { tags: 'slow
   expect(await auditStore(auditor)).toMatchObject({ head: await headOf(writer) })
 })
 
-test('an audit of which a sync erases the history starts over', { tags: 'slow' }, async () => {
+test('an audit starts over if a sync erases its history', { tags: 'slow' }, async () => {
   const { writer, auditor } = await behindRedaction()
   const [before, head] = [branchOf(auditor.directory), await headOf(writer)]
   const counting = new WatchedDisk()

@@ -62,9 +62,9 @@ function mainOf({ directory }: AuditOptions): string {
   return git(['rev-parse', 'main', 'refs/remotes/origin/main'], directory)
 }
 
-describe('an auditor who joins', () => {
+describe('an auditor that joins', () => {
   test(
-    'has a sound clone with a verified trail, and keeps it current',
+    'has a valid clone with a verified trail, and keeps it current',
     { tags: 'slow' },
     async () => {
       const { writer, remote, auditor } = await audited()
@@ -107,7 +107,7 @@ describe('an auditor who joins', () => {
     expect((await auditStore(auditor)).head).toBe(await headOf(writer))
   })
 
-  test('takes over nothing that is less than it has seen', { tags: 'slow' }, async () => {
+  test('accepts nothing older than it has seen', { tags: 'slow' }, async () => {
     const { writer, remote, auditor } = await audited()
     const old = branchOf(remote)
     await create(writer, '/more.md')
@@ -135,7 +135,7 @@ describe('an auditor who joins', () => {
   })
 
   test(
-    'follows where others leave out what a removed device has written, once accepted',
+    "follows others that drop a removed device's writes, once accepted",
     { tags: 'slow' },
     async () => {
       const { writer, remote, auditor } = await audited()
@@ -156,27 +156,23 @@ describe('an auditor who joins', () => {
     },
   )
 
-  test(
-    'is not led away from what an owner did by removing who wrote after it',
-    { tags: 'slow' },
-    async () => {
-      const { writer, remote, auditor } = await audited()
-      const removed = await joinClone(writer, remote)
-      await sync(writer)
-      const stale = await copyOf(writer)
-      await create(writer, '/misdeed.md')
-      await syncAll([writer, removed])
-      await create(removed, '/after.md')
-      await sync(removed)
-      await joinTrail({ ...auditor, ...trusting, url: remote })
-      await stale.store.as(author).devices.remove([idOf(removed)], alone)
-      await showClone(remote, stale)
-      await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
-    },
-  )
+  test("keeps an owner's changes even if a later writer is removed", { tags: 'slow' }, async () => {
+    const { writer, remote, auditor } = await audited()
+    const removed = await joinClone(writer, remote)
+    await sync(writer)
+    const stale = await copyOf(writer)
+    await create(writer, '/misdeed.md')
+    await syncAll([writer, removed])
+    await create(removed, '/after.md')
+    await sync(removed)
+    await joinTrail({ ...auditor, ...trusting, url: remote })
+    await stale.store.as(author).devices.remove([idOf(removed)], alone)
+    await showClone(remote, stale)
+    await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
+  })
 
   test(
-    'is not led back to before the writer of the newest commit was added',
+    'does not accept a head from before the newest writer was added',
     { tags: 'slow' },
     async () => {
       const { writer, remote, auditor } = await audited()
@@ -190,7 +186,7 @@ describe('an auditor who joins', () => {
     },
   )
 
-  test('takes over no other store, and nothing once it was removed', { tags: 'slow' }, async () => {
+  test('accepts no other store, and nothing after its removal', { tags: 'slow' }, async () => {
     const { writer, remote, auditor } = await audited()
     await joinTrail({ ...auditor, ...trusting, url: remote })
     const head = mainOf(auditor)

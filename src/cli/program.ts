@@ -200,12 +200,6 @@ type Invocation =
   | { readonly type: 'help'; readonly command: Command | undefined }
   | { readonly type: 'version' }
 
-interface ParsedArgs {
-  readonly positionals: readonly string[]
-  readonly values: ReadonlyMap<string, readonly string[]>
-  readonly flags: ReadonlySet<string>
-}
-
 const beforeVerb: OptionTexts = { ...globalOptions, '-V, --version': 'Show the version' }
 
 /** Throws `invalid_input`. */
@@ -270,11 +264,7 @@ function suggestion(word: string, commands: readonly Command[]): string {
   return didYouMeanCommand(word, named(false), named(true))
 }
 
-function readArgs(
-  args: readonly string[],
-  described: OptionTexts,
-  verb: string | undefined,
-): ParsedArgs {
+function readArgs(args: readonly string[], described: OptionTexts, verb: string | undefined) {
   const options = optionsOf(described)
   const known = new Map(options.map((option) => [option.name, option]))
   const { tokens } = parseArgs({

@@ -15,13 +15,8 @@ const PKCS8 = fromHex('302e020100300506032b657004220420')
 /** Making a native key takes as long as it saves in this number of signatures. */
 const NATIVE_AFTER = 32
 
-interface Usage {
-  signatures: number
-  native: KeyObject | undefined
-}
-
 /** How often each key has signed, and its native key, which the engine erases with its pair. */
-const usages = new WeakMap<SigningKeyPair, Usage>()
+const usages = new WeakMap<SigningKeyPair, { signatures: number; native: KeyObject | undefined }>()
 
 export interface SigningKeyPair {
   /** 32 bytes. */

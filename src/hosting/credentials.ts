@@ -71,8 +71,6 @@ interface KnownCaller extends TokenHash {
   readonly expiresAt: number
 }
 
-type TokenKind = 'glk' | 'gls'
-
 const SECRET_BYTES = 32
 /**
  * The most sessions of one key: a request finds its session among them, and each change writes all.
@@ -207,7 +205,7 @@ export class Credentials {
     })
   }
 
-  #newToken(kind: TokenKind, id: string): string {
+  #newToken(kind: 'glk' | 'gls', id: string): string {
     const secret = Buffer.from(this.#directory.random(SECRET_BYTES)).toString('base64url')
     return `${kind}_${digitsOf(id)}_${secret}`
   }

@@ -123,14 +123,9 @@ class Allowance {
   }
 }
 
-interface Waiting {
-  readonly bytes: number
-  readonly begin: () => void
-}
-
 export class HeldBytes {
   readonly #max: number
-  readonly #waiting = new FairQueue<Waiting>()
+  readonly #waiting = new FairQueue<{ readonly bytes: number; readonly begin: () => void }>()
   #held = 0
 
   constructor(max: number) {

@@ -119,13 +119,8 @@ function isOwnDirectory(path: string): boolean {
   return getuid === undefined || (found.uid === getuid() && (found.mode & 0o077) === 0)
 }
 
-interface Users {
-  readonly storeId: string
-  readonly processes: readonly ProcessOwner[]
-}
-
 /** Undefined for what this version has not made, or not to its end. */
-function findUsers(directory: string): Users | undefined {
+function findUsers(directory: string) {
   const file = join(directory, USERS)
   try {
     const found = lstatSync(file)

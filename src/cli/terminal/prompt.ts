@@ -8,8 +8,6 @@ import { StoreError } from '../../errors.ts'
 import { visible } from '../../text/visible.ts'
 import { CommandError, type Context, type Input } from '../call/command.ts'
 
-type Ask = (question: string) => Promise<string>
-
 /** One line, not echoed. `variable` names the file variable that works off a terminal. */
 export function askSecret(context: Context, question: string, variable: string): Promise<string> {
   checkCanAsk(context, question, variable)
@@ -116,7 +114,7 @@ function checkCanAsk(context: Context, question: string, variable: string): void
  */
 async function withHiddenInput<T>(
   { interrupts }: Context,
-  work: (ask: Ask) => Promise<T>,
+  work: (ask: (question: string) => Promise<string>) => Promise<T>,
 ): Promise<T> {
   const { signal } = interrupts
   // readline edits the line and echoes into a stream that discards it.

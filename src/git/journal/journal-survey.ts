@@ -107,14 +107,11 @@ function findNext(bytes: Uint8Array, before: readonly Batch[]): Batch | undefine
   return first === undefined || isOfSame(first, batch) ? batch : undefined
 }
 
-interface FoundBatches {
-  readonly batches: readonly Batch[]
-  /** Whether the search ended early, since too many bytes were declared twice. */
-  readonly overlap: boolean
-}
-
-/** Every intact batch in bytes that begin at a sector boundary. */
-function findBatches(bytes: Uint8Array, position: number): FoundBatches {
+/**
+ * Every intact batch in bytes that begin at a sector boundary. `overlap`: the search ended early,
+ * since too many bytes were declared twice.
+ */
+function findBatches(bytes: Uint8Array, position: number) {
   const batches: Batch[] = []
   let hashed = 0
   for (let at = 0; at < bytes.length;) {

@@ -267,20 +267,11 @@ interface WalkSource {
   read(number: number): PackedObject
 }
 
-/** Commits by number, newest first, and the root tree of each; 2^32 − 1 if it is missing. */
-interface CommitWalk {
-  readonly commits: Uint32Array
-  readonly roots: Uint32Array
-}
-
 /**
- * All commits reachable from `heads`: each line of first parents, then the commits merged into it.
+ * All commits reachable from `heads` by number: each line of first parents, then the commits merged
+ * into it. With the root tree of each; 2^32 − 1 if it is missing.
  */
-function walkCommits(
-  source: WalkSource,
-  heads: readonly Uint8Array[],
-  tick: () => void,
-): CommitWalk {
+function walkCommits(source: WalkSource, heads: readonly Uint8Array[], tick: () => void) {
   const seen = new Uint8Array(source.end)
   const commits = new Uint32Array(source.count)
   const roots = new Uint32Array(source.count)

@@ -63,10 +63,6 @@ export interface MergePlan {
   readonly author: Author
 }
 
-interface RowsPlan extends MergePlan {
-  readonly other?: OtherParent | undefined
-}
-
 /** The keyring that a commit brings. */
 export type BroughtKeyring = Pick<NewKeyring, 'bytes' | 'directory' | 'epoch' | 'archived'>
 
@@ -119,7 +115,7 @@ function inParentOrder(
 async function buildRows(
   context: CommitContext,
   snapshot: Snapshot,
-  { rows: planned, author, other }: RowsPlan,
+  { rows: planned, author, other }: MergePlan & { readonly other?: OtherParent | undefined },
 ): Promise<BuiltVersions> {
   const { details, rows } = await inSlices(newRows(context.random, planned, author))
   const { actor, session } = author

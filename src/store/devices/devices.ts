@@ -58,14 +58,9 @@ export interface Device {
   readonly residualAccess: ResidualAccess | undefined
 }
 
-interface DeviceSource {
-  readonly contents: ContentSource
-  readonly identity: { readonly deviceId: string }
-}
-
 /** All devices, including removed ones, in the order in which they were added. */
 export function listDevices(
-  source: DeviceSource,
+  source: { readonly contents: ContentSource; readonly identity: { readonly deviceId: string } },
   snapshot: Snapshot,
   history: History,
 ): readonly Device[] {

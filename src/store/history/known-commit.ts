@@ -4,7 +4,7 @@
 
 import { equalBytes, toHex } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
-import type { ChangeRecord, RecordBody, RecordRow } from '../../format/change-record.ts'
+import type { ChangeRecord, RecordRow } from '../../format/change-record.ts'
 import { type CommitSections, findSections } from '../../format/commit.ts'
 import { decodeDetail, type DetailRow } from '../../format/detail.ts'
 import { detailContext, openEnvelope, readKid, recordContext } from '../../format/envelope.ts'
@@ -55,18 +55,11 @@ export function findRecord(
   return history.atHeight(height).find(isSame)
 }
 
-interface KnownRecord {
-  readonly sections: CommitSections
-  readonly epoch: EpochKeys
-  readonly hash: Uint8Array
-  readonly body: RecordBody
-}
-
 function openKnownRecord(
   { objects, epochs }: HistorySource,
   oid: Oid,
   bytes: Uint8Array = readCommitBytes(objects, oid),
-): KnownRecord {
+) {
   const sections = findSections(bytes)
   const epoch = epochs.get(readKid('record', sections.record))
   if (epoch === undefined) {

@@ -14,15 +14,13 @@ export interface PastSource {
   readonly contents: ContentSource
 }
 
-type Question<T> = (history: History) => Generator<undefined, T> | Promise<T>
-
 /**
  * Asks in time slices, if the question is a generator. Throws what it throws, or `cancelled`;
  * `object_missing` only if no redaction explains it.
  */
 export async function readConsistently<T>(
   source: PastSource,
-  ask: Question<T>,
+  ask: (history: History) => Generator<undefined, T> | Promise<T>,
   options: WorkOptions = {},
 ): Promise<T> {
   for (;;) {

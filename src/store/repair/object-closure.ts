@@ -45,18 +45,8 @@ function* walkFrom(objects: ObjectSource, head: Oid): Generator<undefined, Objec
   return { oids, missing: [...missing.values()] }
 }
 
-interface ReachedCommit {
-  readonly oid: Oid
-  readonly tree: Oid
-  readonly height: number
-  readonly lost: readonly Oid[]
-}
-
 /** The readable commits, ascending by height. Reads each once. */
-function* commitsOf(
-  objects: ObjectSource,
-  head: Oid,
-): Generator<undefined, readonly ReachedCommit[]> {
+function* commitsOf(objects: ObjectSource, head: Oid) {
   const found = new Map<Oid, ClosureCommit>()
   const reached = new Set([head])
   for (const oid of reached) {

@@ -80,18 +80,8 @@ async function collectLive(
   }
 }
 
-interface Changes {
-  readonly changed: readonly LiveMemory[]
-  /** Memory ids. */
-  readonly gone: readonly string[]
-}
-
-/** In slices, and outside of a turn, for which writers would wait. */
-function* compare(
-  live: readonly LiveMemory[],
-  collection: Collection<LiveMemory>,
-  path: string,
-): Generator<undefined, Changes> {
+/** `gone` are memory ids. In slices, and outside of a turn, for which writers would wait. */
+function* compare(live: readonly LiveMemory[], collection: Collection<LiveMemory>, path: string) {
   const changed: LiveMemory[] = []
   const there = new Set<string>()
   for (const [index, memory] of live.entries()) {

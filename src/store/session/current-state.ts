@@ -46,8 +46,6 @@ interface VerifiedState {
   readonly epochs: Epochs
 }
 
-type MovedState = Pick<VerifiedState, 'snapshot'> & Partial<VerifiedState>
-
 export class CurrentState {
   readonly objects: ObjectStore
   readonly storeId: string
@@ -104,7 +102,10 @@ export class CurrentState {
   }
 
   /** In a turn. Keeps the epochs by default. */
-  moveTo({ snapshot, epochs = this.epochs }: MovedState): void {
+  moveTo({
+    snapshot,
+    epochs = this.epochs,
+  }: Pick<VerifiedState, 'snapshot'> & Partial<VerifiedState>): void {
     this.#now = { snapshot, epochs }
   }
 

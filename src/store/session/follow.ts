@@ -50,18 +50,13 @@ async function tryToFill(fill: () => Promise<History>): Promise<History | undefi
   }
 }
 
-interface LastHead {
-  readonly head: Head
-  readonly leftFor: RecordAt | undefined
-}
-
 /**
  * Accepts a new history as a whole if it contains the known head, unless that is late. Up to the
  * position `base` the known history is unchanged.
  */
 async function replace(
   source: HistorySource,
-  { head: known, leftFor }: LastHead,
+  { head: known, leftFor }: { readonly head: Head; readonly leftFor: RecordAt | undefined },
   history: History | undefined,
   verify: (
     options: VerifyOptions,

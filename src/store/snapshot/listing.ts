@@ -70,15 +70,7 @@ export function* pathsInOrder<Memory extends PlacedMemory>(
   return undefined
 }
 
-interface KeyedChild<Memory extends PlacedMemory> {
-  readonly child: PathNode<Memory>
-  readonly key: string
-}
-
-function childrenInOrder<Memory extends PlacedMemory>(
-  node: PathNode<Memory>,
-  prefix: string,
-): readonly KeyedChild<Memory>[] {
+function childrenInOrder<Memory extends PlacedMemory>(node: PathNode<Memory>, prefix: string) {
   const children = [...node.children.values()].map((child) => {
     const key = child.memory === undefined ? `${prefix}${child.name}/` : prefix + child.name
     return { child, key, bytes: utf8(key) }

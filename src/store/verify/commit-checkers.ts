@@ -201,8 +201,6 @@ function worthwhileThreads(commits: number): number {
   return commits < COMMITS_MIN ? 0 : Math.min(availableParallelism(), PROCESSORS_MAX) - 1
 }
 
-type Deliver = (result: Uint8Array | undefined) => void
-
 class VerifyPool {
   #threads: readonly JobThread<VerifyBatch, Uint8Array>[]
 
@@ -221,7 +219,7 @@ class VerifyPool {
   }
 
   /** Delivers the result of `checkBatch`; undefined if no thread is left to compute it. */
-  check(oids: readonly Oid[], deliver: Deliver): void {
+  check(oids: readonly Oid[], deliver: (result: Uint8Array | undefined) => void): void {
     const [thread] = this.#living().toSorted((a, b) => a.jobs - b.jobs)
     // Without a result, the batch is checked in the main thread, which throws if a commit caused
     // the death of the thread.

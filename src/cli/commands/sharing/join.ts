@@ -170,11 +170,9 @@ async function findStoreId(context: Context, input: Input): Promise<Pick<JoinOpt
   return { storeId: await askLine(context, 'Id of the store, memstore_…:') }
 }
 
-type Joining = Omit<JoinOptions, 'url' | 'author' | 'identity'>
-
 function joining<T>(
   { context, input, named }: JoinGoal,
-  work: (how: Joining) => Promise<T>,
+  work: (how: Omit<JoinOptions, 'url' | 'author' | 'identity'>) => Promise<T>,
 ): Promise<T> {
   const { storeDirectory: directory, stateDirectory } = context.environment
   const acceptRolledBack = input.flag('accept-rolled-back')

@@ -17,12 +17,6 @@ export interface MergeLine {
   readonly inputs: readonly (NumberedLine | undefined)[]
 }
 
-/** What an input has at each line of the result, and before it, by the index of that line. */
-interface Aligned {
-  readonly at: ReadonlyMap<number, NumberedLine>
-  readonly before: ReadonlyMap<number, readonly NumberedLine[]>
-}
-
 /** Beyond it two texts are treated as having nothing in common: the page must not hang. */
 const TIMEOUT_MS = 500
 
@@ -49,7 +43,8 @@ export function isEqualLine({ result, inputs }: MergeLine): boolean {
   return result !== undefined && inputs.every((line) => line !== undefined)
 }
 
-function align(input: readonly string[], result: readonly string[]): Aligned {
+/** What an input has at each line of the result, and before it, by the index of that line. */
+function align(input: readonly string[], result: readonly string[]) {
   const parts = diffArrays([...input], [...result], { timeout: TIMEOUT_MS }) ?? [
     { value: [...input], removed: true, added: false },
     { value: [...result], removed: false, added: true },

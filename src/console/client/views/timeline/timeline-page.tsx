@@ -70,12 +70,7 @@ function Groups() {
   )
 }
 
-interface Day {
-  readonly day: string
-  readonly groups: readonly TimelineGroup[]
-}
-
-function daysOf(groups: readonly TimelineGroup[]): readonly Day[] {
+function daysOf(groups: readonly TimelineGroup[]) {
   const days = new Map<string, TimelineGroup[]>()
   for (const group of groups) days.set(group.day, [...(days.get(group.day) ?? []), group])
   return [...days].map(([day, ofDay]) => ({ day, groups: ofDay }))

@@ -288,7 +288,7 @@ const journal: MutantList = {
     swap(
       'headSum',
       ['new ByteWriter().u64(start).raw(fields).bytes()', 'fields'],
-      'a batch decodes to the encoded frames, whatever the objects',
+      'a batch decodes to the encoded frames, for any objects',
     ),
   ],
   'unit/git/journal.test.ts': [
@@ -301,7 +301,7 @@ const journal: MutantList = {
     without(
       'writeDurably',
       'this.#undoWrite(',
-      'a commit on top of what a dead process never synced survives a power failure',
+      'a commit on top of unsynced ones of a dead process survives a power failure',
     ),
     without(
       'packSealed',

@@ -154,7 +154,7 @@ describe('T20: an auditor verifies', () => {
 })
 
 describe('T20: an auditor does not come by C', () => {
-  test('of any epoch: the keyring holds none for it', async () => {
+  test('of any epoch: the keyring has no key for it', async () => {
     const [founder, auditor] = [await generateIdentity(), await generateIdentity()]
     const recoveryKey = systemRandom(32)
     const made = { passphrase: undefined, recoveryKeyOf: () => recoveryKey, random: systemRandom }

@@ -47,7 +47,7 @@ async function mergeElsewhere({ a, copy }: Copied): Promise<Awaited<ReturnType<t
 }
 
 describe('T30: a device that writes from two machines', () => {
-  test('cannot merge its two sides itself, and keeps what it wrote', { tags: 'slow' }, async () => {
+  test('cannot merge its two sides itself, and keeps its writes', { tags: 'slow' }, async () => {
     const { copy } = await copied()
     const head = await headOf(copy)
     expect(await failureOf(sync(copy))).toMatchObject({ code: 'device_forked' })
@@ -98,7 +98,7 @@ describe('T30: a device that writes from two machines', () => {
   )
 
   test(
-    'reads on and refuses to write after it has taken over the merge',
+    'can still read and refuses to write after it has adopted the merge',
     { tags: 'slow' },
     async () => {
       const { a, b, copy, remote, ...world } = await copied()

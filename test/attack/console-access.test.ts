@@ -12,7 +12,7 @@ import { author, contentsOf, newStore } from '../support/stores.ts'
 const effects = Object.entries(operations).filter(([, { effect }]) => effect !== 'read')
 
 describe('T71: read-only', () => {
-  test('refuses every operation that has an effect, before it looks at its input', async () => {
+  test('refuses every operation that has an effect, before it reads its input', async () => {
     const { store } = await newStore()
     await store.as(author).write('/a.md', 'text')
     const { head } = await store.status()
@@ -64,7 +64,7 @@ describe('T71: read-only', () => {
 })
 
 describe('T71: roles', () => {
-  test("a reader's console is refused what the role may not", { tags: 'slow' }, async () => {
+  test("refuses a reader's console anything beyond its role", { tags: 'slow' }, async () => {
     const url = bareRemote()
     const first = await firstClone(url)
     await first.store.as(author).write('/a.md', 'text')

@@ -63,7 +63,7 @@ describe('T69: hosts', () => {
     expect(statusesIn(await said(shown, target, ['host: 127.0.0.1:PORT']))).toEqual([403])
   })
 
-  test('refuses two hosts, and none', async () => {
+  test('refuses two hosts, and a missing one', async () => {
     const shown = await opened()
     const twice = ['host: 127.0.0.1:PORT', 'host: evil.example']
     expect(await said(shown, page, twice)).not.toContain('<div id="page">')

@@ -107,7 +107,7 @@ describe('T70: keys', () => {
     expect((await post(other.url, '/used', `Bearer ${key}`)).status).toBe(401)
   })
 
-  test('lock ends the console, and events say so', async () => {
+  test('lock ends the console, and events report it', async () => {
     const { store } = await newStore()
     const { newKey, url, locked, close } = await openedConsole(store)
     const key = await newKey()
@@ -158,7 +158,7 @@ describe('T70: logs and errors', () => {
     }
   })
 
-  test('a bug tells nothing but that there is one', async () => {
+  test('a bug reveals nothing but its existence', async () => {
     const { store } = await newStore()
     const subject = {
       ...memberSubject(consoleUser(store)),

@@ -106,7 +106,7 @@ async function verdictsOn(
 const damaged = ['object_missing', 'object_corrupt', 'pack_corrupt'] as const
 const storage: ReadonlySet<string> = new Set([...damaged, 'journal_corrupt', 'accepted'])
 
-test('T4: without a change, everything that was written is there', async () => {
+test('T4: without a change, everything written is present', async () => {
   const reading = await readAll(running)
   expect(reading).toEqual({ verdict: 'accepted', contents: expect.any(Array) })
   expect(reading.contents.toSorted()).toEqual(written(24))

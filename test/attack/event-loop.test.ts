@@ -195,7 +195,7 @@ describe('T35: an object that is larger than its reader expects', () => {
     packs.close()
   })
 
-  test('is refused where a delta makes it of a small base', async () => {
+  test('is refused if a delta makes it of a small base', async () => {
     const directory = temporaryDirectory()
     const base = object('tree', noise('base', 600))
     const delta = object('tree', concatBytes(base.body, noise('more', 500)), base.oid)

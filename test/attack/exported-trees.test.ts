@@ -198,26 +198,22 @@ describe('T74: an export', () => {
     expect(isRunIn(home, join(home.directory, 'out'))).toBe(false)
   })
 
-  test(
-    'writes the configuration of other programs only when told to',
-    { tags: 'slow' },
-    async () => {
-      const home = await newHomeWithStore()
-      const names = ['.envrc', 'x/.claude/settings.local.json', 'x/.vscode/tasks.json']
-      await remember(home, Object.fromEntries(['a.md', ...names].map((name) => [name, 'x'])))
-      const refused = await home.call(['export', 'out'])
-      expect(refused).toMatchObject({
-        exitCode: 2,
-        stderr: expect.stringContaining('--with-config'),
-      })
-      for (const name of names) expect(refused.stderr).toContain(`  /${name} may be run or loaded`)
-      expect(existsSync(join(home.directory, 'out'))).toBe(false)
-      const part = await home.call(['export', 'out', '--skip-unsafe'])
-      expect(part.stderr).toBe(`Left out:\n${names.map((name) => `  /${name}\n`).join('')}`)
-      expect(readdirSync(join(home.directory, 'out'))).toEqual(['a.md'])
-      const whole = await home.call(['export', 'whole', '--with-config'])
-      expect(whole).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('  /.envrc\n') })
-      expect(existsSync(join(home.directory, 'whole/x/.vscode/tasks.json'))).toBe(true)
-    },
-  )
+  test('writes the configuration of other programs only on request', { tags: 'slow' }, async () => {
+    const home = await newHomeWithStore()
+    const names = ['.envrc', 'x/.claude/settings.local.json', 'x/.vscode/tasks.json']
+    await remember(home, Object.fromEntries(['a.md', ...names].map((name) => [name, 'x'])))
+    const refused = await home.call(['export', 'out'])
+    expect(refused).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('--with-config'),
+    })
+    for (const name of names) expect(refused.stderr).toContain(`  /${name} may be run or loaded`)
+    expect(existsSync(join(home.directory, 'out'))).toBe(false)
+    const part = await home.call(['export', 'out', '--skip-unsafe'])
+    expect(part.stderr).toBe(`Left out:\n${names.map((name) => `  /${name}\n`).join('')}`)
+    expect(readdirSync(join(home.directory, 'out'))).toEqual(['a.md'])
+    const whole = await home.call(['export', 'whole', '--with-config'])
+    expect(whole).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('  /.envrc\n') })
+    expect(existsSync(join(home.directory, 'whole/x/.vscode/tasks.json'))).toBe(true)
+  })
 })

@@ -147,7 +147,7 @@ describe('T77: by the id alone', () => {
     expect(existsSync(options.stateDirectory)).toBe(false)
   })
 
-  test('a recovery key does not say which store it is', async () => {
+  test('a recovery key does not reveal its store', async () => {
     const { o, remote } = await owners()
     const { recoveryKey } = o.place
     const options = { ...placesIn(temporaryDirectory()), identity: newcomer, recoveryKey }

@@ -253,7 +253,7 @@ describe('T18: a certificate whose key has signed it', () => {
     })
   })
 
-  test('is of another owner, who did not redact', async () => {
+  test('is of another owner, not of the redactor', async () => {
     const verdicts = await forgedBy(statementOf(first), other)
     expect(verdicts).toMatchObject({ ...refused, key: 'certificate_invalid' })
   })

@@ -120,7 +120,7 @@ describe('T18: a report', () => {
     expect(await judge(...forge())).toEqual(refused)
   })
 
-  test('that a stranger has signed is refused where a key or the store is known', async () => {
+  test('that a stranger has signed is refused if a key or the store is known', async () => {
     const verdicts = await judge(file, signReport(file, stranger))
     expect(verdicts).toEqual({ ...refused, unknown: 'accepted' })
   })
@@ -178,14 +178,14 @@ function exchanged(): string {
   return sshSignature('gitlocket-report', file, pair)
 }
 
-describe('T20: what a report tells', () => {
+describe('T20: a report', () => {
   const forms: readonly (readonly [string, (report: AuditReport) => string])[] = [
     ['html', (report) => reportPage(report, 0)],
     ['csv', (report) => reportCsv(report, 0)],
     ['json', (report) => JSON.stringify(reportJson(report, 0))],
   ]
 
-  test.each(forms)('is no content, path, setting or reason: %s', (_, render) => {
+  test.each(forms)('has no content, path, setting or reason: %s', (_, render) => {
     for (const text of [render(ofMember), render(ofAuditor)]) {
       expect(text).toContain('agent-1')
       for (const canary of Object.values(canaries)) {

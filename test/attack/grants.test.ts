@@ -79,7 +79,7 @@ describe('T80: wraps and starts that the granter did not make', () => {
     }
   })
 
-  test('those of another member are refused, though it has the keys', () => {
+  test('those of another member are refused, although it has the keys', () => {
     const refusal = expect.objectContaining({ code: 'device_signature_invalid' })
     expect(() => opened(madeBy(stranger))).toThrow(refusal)
     expect(() => openStart(startBy(stranger), epoch, granter.publicKey)).toThrow(refusal)

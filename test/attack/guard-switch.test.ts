@@ -88,7 +88,7 @@ describe('T76: no parameter of a request lets a text through:', () => {
   })
 })
 
-test('T76: a tool writes what an owner has let through, and that alone', async () => {
+test('T76: a tool writes only the text that an owner has let through', async () => {
   const { store } = await newStore({ refuseSecrets: true })
   const { caller } = await connectTo(store)
   await store.as(author).settings.update(({ metadata }) => ({

@@ -22,7 +22,7 @@ beforeAll(async () => {
   standard = await standardHistory()
 })
 
-test('T7: without a fault, what the forge makes is accepted', async () => {
+test('T7: without a fault, forged histories are accepted', async () => {
   const forge = standard.forge.fork()
   expect(await verdicts(forge)).toEqual(accepted)
   forge.change([nextRow])

@@ -231,7 +231,7 @@ function tableRows(): readonly string[] {
 }
 
 describe('T31: the host of a remote', () => {
-  test('has a table of what it sees, with these rows', () => {
+  test('has a table of the visible fields, with these rows', () => {
     expect(tableRows()).toEqual([...Object.keys(observations), ofTheWire])
   })
 
@@ -251,7 +251,7 @@ describe('T31: the host of a remote', () => {
     expect(view.envelopes.filter(({ salt, digest }) => salts.get(salt) !== digest)).toEqual([])
   })
 
-  test('sees no authors: commits name none, and their dates are the height', () => {
+  test('sees no authors: commits name only a placeholder, dated by height', () => {
     const people = git(['log', '--all', '--format=%an%ae%cn%ce%at%ct%ad'], remote)
     const heights = new Set(view.commits.map(({ height }) => 1_000_000_000 + height))
     for (const line of people.trim().split('\n')) {
@@ -262,7 +262,7 @@ describe('T31: the host of a remote', () => {
   })
 })
 
-describe('T31: in what the host holds', () => {
+describe('T31: in the files of the host', () => {
   /** As it might lie somewhere: plain, hex, UTF-16, base64 at each alignment. */
   function formsOf(value: string | Uint8Array): readonly Buffer[] {
     const plain = Buffer.from(value)

@@ -72,7 +72,7 @@ describe('findTree', () => {
     await expect(findTree(root, slow, stop.signal)).rejects.toMatchObject({ code: 'cancelled' })
   })
 
-  test('a root that is not there, or no directory', async () => {
+  test('a root that is missing, or is not a directory', async () => {
     for (const name of ['missing', 'z.md']) {
       await expect(findTree(join(root, name), all, undefined)).rejects.toMatchObject({
         code: 'invalid_input',
@@ -111,7 +111,7 @@ describe('readInTree', () => {
     expect(readNamedFile(join(root, 'z.md'), 1000)).toHaveLength(1001)
   })
 
-  test('follows what the user has named', () => {
+  test('follows links that the user has named', () => {
     symlinkSync(root, join(root, '../named'))
     expect(Buffer.from(readInTree(join(root, '../named'), 'z.md', 10)).toString()).toBe('mine')
   })

@@ -187,7 +187,7 @@ describe('T45: two histories, ours with more to move or to join than a commit ha
   }
 
   const options = { tags: 'slow' }
-  test('are merged where they have a file in the place of our directory', options, async () => {
+  test('are merged if they have a file in the place of our directory', options, async () => {
     const { a, b, remote } = await pair()
     await create(a, '/new', 'of a')
     await inParts(b, creating('of b'))
@@ -197,7 +197,7 @@ describe('T45: two histories, ours with more to move or to join than a commit ha
     expect(aside.map((path) => contents[path])).toEqual(['of a'])
   })
 
-  test('are merged where both created the same paths', options, async () => {
+  test('are merged if both created the same paths', options, async () => {
     const { a, b, remote } = await pair()
     await inParts(a, creating('of a'))
     await inParts(a, (path) => ({
@@ -211,7 +211,7 @@ describe('T45: two histories, ours with more to move or to join than a commit ha
     expect(contents.filter((text) => text.includes('of a\nagain'))).toHaveLength(paths.length)
   })
 
-  test('are merged where all rows are open and one more path is taken', options, async () => {
+  test('are merged if all rows are open and one more path is taken', options, async () => {
     const { a, b, remote } = await pair()
     const [first = '', ...others] = paths.slice(0, limit)
     const edit =
@@ -230,7 +230,7 @@ describe('T45: two histories, ours with more to move or to join than a commit ha
     expect(aside.map((path) => contents[path])).toEqual(['one\nof b\n'])
   })
 
-  test('are merged by who has built on late commits, if these are too many', options, async () => {
+  test('are merged by a clone on top of them if late commits are too many', options, async () => {
     const { a, b, remote } = await pair()
     const c = await joinClone(a, remote)
     await syncAll([a, b, c])

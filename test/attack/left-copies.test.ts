@@ -86,7 +86,7 @@ describe(
       for (const clone of [a, b]) expect(await left(clone)).toEqual(holders)
     })
 
-    test('is named below every later edit, until who redacts it has seen these', async () => {
+    test('is named below every later edit, until the redactor has seen these', async () => {
       const { a, b, leak } = await leaked()
       const copy = await put(b, path, `${secret}more\n`)
       await redact(a, { versionIds: [leak] }, 'delete')
@@ -116,7 +116,7 @@ describe(
   },
 )
 
-describe('T41: a copy that is there already', () => {
+describe('T41: a copy that exists already', () => {
   async function leakAndFix(): Promise<{ store: MemoryStore; versions: readonly string[] }> {
     const { store } = await newStore()
     const versions = [await put({ store }, path, secret)]

@@ -108,7 +108,7 @@ async function seen(site: Site): Promise<unknown> {
 
 const whole = [300, 300, 301]
 
-describe('T17: a cache that is not the one that belongs there changes nothing', () => {
+describe('T17: a wrong cache changes nothing', () => {
   const spoilings: readonly (readonly [string, (site: Site, file: string) => void])[] = [
     ['one bit changed', (_, file) => writeFileSync(file, flipBit(8 * 200)(readFileSync(file)))],
     ['cut off', (_, file) => writeFileSync(file, readFileSync(file).subarray(0, 300))],
@@ -126,7 +126,7 @@ describe('T17: a cache that is not the one that belongs there changes nothing', 
     }
   })
 
-  test('all gone', { tags: 'slow' }, async () => {
+  test('all missing', { tags: 'slow' }, async () => {
     const site = copied()
     rmSync(join(site.directory, 'gitlocket'), { recursive: true })
     expect(await seen(site)).toEqual(whole)
@@ -148,7 +148,7 @@ function sibling(site: Site, file: string): string {
   return names.find((name) => name !== file) ?? file
 }
 
-describe('T17: what a device keeps for itself', () => {
+describe('T17: the files that a device keeps for itself', () => {
   test(
     'opens with its own local secret for its own place, and no other',
     { tags: 'slow' },

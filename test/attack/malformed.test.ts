@@ -151,7 +151,7 @@ describe('T15: the settings', () => {
   })
 })
 
-describe('T15: whatever the bytes are, only codes are thrown', () => {
+describe('T15: any bytes throw only errors with a code', () => {
   const readers: Readonly<Record<string, (bytes: Uint8Array) => unknown>> = {
     parseCommit,
     decodeRecord,

@@ -55,7 +55,7 @@ describe('a description', () => {
     expect(quoted(description)).toBe(shown)
   })
 
-  test('is letters, digits and plain punctuation on one line, whatever it is', () => {
+  test('is letters, digits and plain punctuation on one line, for any input', () => {
     const lines = promptOf('x').split('\n').length
     const plain = /^[\p{L}\p{M}\p{N} .,:;!?'()/&%+@_-]+$/u
     const unit = oneof(string({ unit: 'binary' }), constantFrom('"', '\n', '<', '\u202e'))

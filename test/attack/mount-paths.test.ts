@@ -107,7 +107,7 @@ describe('T60: the directory of another store', () => {
     expect(await contentsOf(hidden)).toEqual({ '/secret': secret })
   })
 
-  test('is reached by its own name, whatever the way there', async () => {
+  test('is reached by its own name, by any path', async () => {
     const { run } = await two()
     for (const path of [
       '/memories/team/a',

@@ -51,7 +51,7 @@ async function guardedStore(): Promise<MemoryStore> {
 }
 
 describe('T42: an author', () => {
-  test.each(authors)('with a secret as %s is refused whatever it writes', async (parameter, by) => {
+  test.each(authors)('with a secret as %s is refused any write', async (parameter, by) => {
     const store = await guardedStore()
     const first = await put({ store }, '/a.md', 'one')
     await put({ store }, '/a.md', 'two')

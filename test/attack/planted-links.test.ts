@@ -206,7 +206,7 @@ describe('T38: a link in a store that exists', () => {
   })
 })
 
-describe('T38: a link in place of a directory is refused, and harms nothing where it leads', () => {
+describe('T38: a link in place of a directory is refused, and its target is unharmed', () => {
   const names = [
     'gitlocket',
     'gitlocket/cache',
@@ -284,7 +284,7 @@ describe('T38: a link in place of a directory is refused, and harms nothing wher
   })
 })
 
-test('T38: what a write left behind that was cut off is swept up', async () => {
+test('T38: the remains of an interrupted write are swept up', async () => {
   const options = await optionsIn(directory, systemDisk)
   const { store } = await createStore(options)
   await store.as(author).write('/a.md', 'one')

@@ -31,7 +31,7 @@ async function prepared(): Promise<readonly string[]> {
   return [directory, stateDirectory, identityFile]
 }
 
-test('T39: a pipe with something to read is no file of a store, and no identity', () => {
+test('T39: a pipe with something to read is neither a file of a store nor an identity', () => {
   const path = join(temporaryDirectory(), 'pipe')
   execFileSync('mkfifo', [path])
   const pipe = openSync(path, 'r+')
@@ -44,7 +44,7 @@ test('T39: a pipe with something to read is no file of a store, and no identity'
   }
 })
 
-describe('T39: what waits for ever is refused, in place of any file', () => {
+describe('T39: a file that blocks for ever is refused, in place of any file', () => {
   test.each(['pipe', 'socket', 'device'])('a %s', { tags: 'slow' }, async (kind) => {
     const args = [program, ...(await prepared()), kind]
     const options = { encoding: 'utf8', timeout: 60_000, killSignal: 'SIGKILL' } as const

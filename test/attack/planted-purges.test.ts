@@ -68,7 +68,7 @@ describe('T37: a planted list without the code of this device', () => {
     expect(await foreignIn(at)).toBe(1)
   })
 
-  test('removes no pack, as what a transition brought that was never committed', async () => {
+  test('removes no pack for a transition that was never committed', async () => {
     const packs = readdirSync(`${site.directory}/objects/pack`)
       .filter((name) => name.endsWith('.pack'))
       .map((name) => name.slice(0, -'.pack'.length))
@@ -87,7 +87,7 @@ describe('T37: a planted list without the code of this device', () => {
   })
 })
 
-describe('T37: a list of this device that names what the head reaches', () => {
+describe('T37: a list of this device that names reachable objects', () => {
   test.each(['blob', 'tree', 'commit'])('journal_corrupt: a %s', { tags: 'slow' }, async (type) => {
     const dead = OidList.of(objectsIn(site, type).slice(0, 1))
     const at = planted({ dead }, journalSecretOf(site.identity))

@@ -124,7 +124,7 @@ describe('T13: erased objects that are restored outside the history', () => {
     await store.close()
   })
 
-  test('is not there without that', async () => {
+  test('are not found without that', async () => {
     const at = copySite(site)
     const store = await openStore(at)
     const { versions, found } = await store.maintenance.findResidue()

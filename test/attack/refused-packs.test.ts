@@ -64,7 +64,7 @@ function junkOn(remote: string, blob: string = blobOn(remote)): string {
   return git(['commit-tree', tree, '-p', branchOf(remote), '-m', 'junk'], remote).trim()
 }
 
-describe('what a sync refuses', () => {
+describe('a pack that a sync refuses', () => {
   test('does not pile up, and is not in the store', { tags: 'slow' }, async () => {
     const { a, b, remote } = await pairOfClones()
     await b.store.maintenance.checkpoint()
@@ -268,7 +268,7 @@ describe('a pack that waits for its verdict', () => {
     return readdirSync(join(directory, 'gitlocket/incoming'), { recursive: true, encoding: 'utf8' })
   }
 
-  test('is read by who received it alone', async () => {
+  test('is read only by the handle that received it', async () => {
     const directory = await newStore()
     const [store, other] = [await open(directory), await open(directory)]
     const incoming = await receive(store)

@@ -205,7 +205,7 @@ describe('T25: an attacker who may push and has no key', () => {
   )
 
   test(
-    'takes nothing away under any number of commits: who has pushed it brings it back',
+    'takes nothing away under any number of commits: its author restores it',
     { tags: 'slow' },
     async () => {
       const { a, b, remote } = await pairOfClones()

@@ -148,7 +148,7 @@ describe('T26: a member who pushes', () => {
     await expectInStep(remote, [clone])
   })
 
-  test('an honest keyring is taken over', async () => {
+  test('an honest keyring is adopted', async () => {
     const { clone, remote, forge } = await honest()
     await forge.join('reader')
     await writeForged(forge, remote)

@@ -108,7 +108,7 @@ describe('T24: a pack without one of its objects', () => {
     ['the keyring', addsKey, newIn('main:keyring')],
   ]
   test.each(sample(objects, 2))(
-    '%s: nothing is taken over, and later all of it',
+    '%s: nothing is adopted, and later all of it',
     { tags: 'slow' },
     async (_, act, missing) => {
       const { a, b, remote, server } = await served()

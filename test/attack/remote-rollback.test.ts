@@ -98,7 +98,7 @@ describe('T22: a remote that was rolled back', () => {
   })
 
   test(
-    'is healed without anybody asking where a machine has more to send',
+    'is healed without asking anyone if a machine has more to send',
     { tags: 'slow' },
     async () => {
       const { a, b, remote } = await pairOfClones()

@@ -53,7 +53,7 @@ async function faster(): ReturnType<typeof removed> {
 }
 
 describe('T28: a removed device that continues to write', () => {
-  test('does not block who has changed the keyring below it', { tags: 'slow' }, async () => {
+  test('does not block an owner that changed the keyring below it', { tags: 'slow' }, async () => {
     const { a, b, c, remote } = await removed()
     const stick = bareRemote()
     for (const { store } of [b, c]) await store.remotes.add('stick', stick)
@@ -73,7 +73,7 @@ describe('T28: a removed device that continues to write', () => {
     await expectInStep(remote, [a, c])
   })
 
-  test('is told that it was removed, and keeps its copy', { tags: 'slow' }, async () => {
+  test('learns that it was removed, and keeps its copy', { tags: 'slow' }, async () => {
     const { a, b, remote } = await removed()
     await sync(a)
     await create(b, '/late.md')

@@ -71,7 +71,7 @@ test('T34: an honest copy mends the store', async () => {
   await store.close()
 })
 
-test('T34: a change on top that no member wrote is not taken over', async () => {
+test('T34: a change on top that no member wrote is not adopted', async () => {
   const forged = forge.fork()
   forged.change([{ ...nextRow, content: 'forged\n' }], { author: reader })
   const site = await damagedSite()

@@ -168,7 +168,7 @@ function claiming(row: NewRow, lie: Partial<DetailRow>): Case[2] {
 
 const rewritten: Fault['details'] = (rows) => rows.map((row) => ({ ...row, path: '/lie.md' }))
 
-describe('T8: details and memories that do not say what the record commits to are refused', () => {
+describe("T8: details and memories that differ from the record's commitments are refused", () => {
   const lying = utf8('lie\n')
   test.each<Case>([
     [

@@ -60,30 +60,26 @@ test.each<Partial<SearchQuery>>([
 })
 
 describe('T13: after a redaction', () => {
-  test(
-    'no search of any open handle finds it, and none has it in its index',
-    { tags: 'slow' },
-    async () => {
-      const { store, place } = await newStore()
-      const other = await reopen(place)
-      await store.as(author).write('/a.md', `${canaries.content}\n`)
-      await store.as(author).write('/b.md', 'canary of another kind\n')
-      expect(await countHits(store, 'canary')).toEqual(queries.map(() => 2))
-      expect(await countHits(other, 'canary')).toEqual(queries.map(() => 2))
-      const request = {
-        select: { path: '/a.md' },
-        reason: 'leaked_secret',
-        current: 'delete',
-      } as const
-      await other.as(author).redact(request)
-      expect(await countHits(store, 'canary')).toEqual(queries.map(() => 1))
-      expect(await countHits(other, 'canary')).toEqual(queries.map(() => 1))
-      for (const one of [store, other]) {
-        expect((await one.maintenance.findResidue()).found).toEqual([])
-        await one.close()
-      }
-    },
-  )
+  test('no search of any open handle finds it, and no index has it', { tags: 'slow' }, async () => {
+    const { store, place } = await newStore()
+    const other = await reopen(place)
+    await store.as(author).write('/a.md', `${canaries.content}\n`)
+    await store.as(author).write('/b.md', 'canary of another kind\n')
+    expect(await countHits(store, 'canary')).toEqual(queries.map(() => 2))
+    expect(await countHits(other, 'canary')).toEqual(queries.map(() => 2))
+    const request = {
+      select: { path: '/a.md' },
+      reason: 'leaked_secret',
+      current: 'delete',
+    } as const
+    await other.as(author).redact(request)
+    expect(await countHits(store, 'canary')).toEqual(queries.map(() => 1))
+    expect(await countHits(other, 'canary')).toEqual(queries.map(() => 1))
+    for (const one of [store, other]) {
+      expect((await one.maintenance.findResidue()).found).toEqual([])
+      await one.close()
+    }
+  })
 
   test('an index that still had it would be found', async () => {
     const { store, place } = await newStore()

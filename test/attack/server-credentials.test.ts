@@ -112,7 +112,7 @@ test('T52: two credentials of different callers are refused', async () => {
 })
 
 describe('T52: a key of another workspace', () => {
-  test('reaches no store, and its answers are those for a store that is not there', async () => {
+  test('reaches no store, and its answers are those for a missing store', async () => {
     for (const route of inStore) {
       const there = expectRefused(await ask(at.foreign, route), 404)
       const missing = `memstore_${'0'.repeat(26)}`
@@ -121,7 +121,7 @@ describe('T52: a key of another workspace', () => {
     await unchanged()
   })
 
-  test('sees no store in its list, whatever it asks for', async () => {
+  test('sees no store in any list', async () => {
     const { created_at } = await store.get()
     for (const query of ['', 'include_archived=true', `created_at[gte]=${created_at}`]) {
       expect((await at.foreign.get(`${storesPath}?${query}`)).body.data).toEqual([])

@@ -72,7 +72,7 @@ describe('T56: a connection that is slow is ended', { tags: 'slow' }, () => {
 })
 
 describe('T56: a client that does not read, or disconnects', { tags: 'slow' }, () => {
-  test('is asked no more than what a connection holds', async () => {
+  test('is asked for no more than a connection can hold', async () => {
     const store = await at.store()
     for (let n = 0; n < 20; n++) await store.create(`/${n}`, 'x'.repeat(100_000))
     const key = `x-api-key: ${at.key.secret}`

@@ -32,7 +32,7 @@ describe('a link in a project', () => {
     writeFileSync(victim, '{}')
   })
 
-  test('that leads out of it is refused, and the file behind it left', () => {
+  test('that leads out of it is refused, and its target unchanged', () => {
     const path = join(project, '.mcp.json')
     symlinkSync(victim, path)
     expect(() => readUserFile(path, project)).toThrow('is a link out of this project')

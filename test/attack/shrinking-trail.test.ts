@@ -48,7 +48,7 @@ function recordsOf({ leftOut }: Pick<Audit, 'leftOut'>): ReadonlySet<string> {
   return new Set(leftOut.map(({ record, entry }) => entry?.record ?? record))
 }
 
-describe('T44: what an owner leaves out who had not fetched it', () => {
+describe('T44: a record that an owner drops without having fetched it', () => {
   test('remains in the trail of an auditor until that is accepted', { tags: 'slow' }, async () => {
     const { b, remote, places, before, late, owner } = await shrunk()
     expect(late).toHaveLength(LATE)
@@ -88,7 +88,7 @@ describe('T44: what an owner leaves out who had not fetched it', () => {
     expect(leftOut).toHaveLength(LATE)
   })
 
-  test('is listed once, whatever commit a redaction makes of it', { tags: 'slow' }, async () => {
+  test('is listed once, whichever commit a redaction turns it into', { tags: 'slow' }, async () => {
     const { owner, b, remote, places } = await shrunk()
     const accepting = { ...places, acceptRolledBack: true }
     await syncTrail(accepting)

@@ -228,7 +228,7 @@ describe('T11: a slot', () => {
   })
 })
 
-test('T11: slots show neither whose they are nor how many devices there are', () => {
+test('T11: slots show neither their owners nor the number of devices', () => {
   const file = decodeKeyring(keyring)
   const directory = { ...plan.directory, number: 1, previous: new Uint8Array(32) }
   const next = { ...plan, directory: { ...directory, founderRandom: undefined } }

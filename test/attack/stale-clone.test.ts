@@ -168,7 +168,7 @@ describe('T29: erased versions that come back', () => {
   )
 })
 
-describe('T29: a history that was rewritten otherwise than its redactions say', () => {
+describe('T29: a history that was not rewritten according to its redactions', () => {
   const forgings: readonly (readonly [string, name: string, (forge: Forge) => void])[] = [
     [
       'redaction_undone',

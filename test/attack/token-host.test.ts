@@ -87,7 +87,7 @@ describe('T40: a token without a host is sent nowhere, and the error names what 
 })
 
 test.skipIf(openssl.missing)(
-  `T40: of two hosts that ask, one is sent it, whatever comes first${openssl.note}`,
+  `T40: of two hosts that ask, only one receives it${openssl.note}`,
   { tags: 'slow' },
   async () => {
     const tls = makeCertificate()

@@ -41,7 +41,7 @@ async function collect(pack: OutgoingPack): Promise<Buffer> {
 }
 
 describe.each(kinds)('exchange (%s)', (_, create) => {
-  test('what one store packs another receives, object by object', async () => {
+  test('a store receives what another one packs, object by object', async () => {
     const [source, target] = [await create(), await create()]
     const history = new TestHistory(21)
     const transitions = history.take(20)
@@ -155,7 +155,7 @@ describe.each(kinds)('exchange (%s)', (_, create) => {
     await store.close()
   })
 
-  test('what breaks off the stream comes through, and nothing is kept', async () => {
+  test('an error of the stream is passed on, and nothing is kept', async () => {
     const store = await create()
     const bytes = rawPack([blob('one'), blob('two')])
     async function* broken(): AsyncGenerator<Uint8Array> {
@@ -192,7 +192,7 @@ describe.each(kinds)('exchange (%s)', (_, create) => {
     await store.close()
   })
 
-  test('evidence is no tracking ref of a remote, whatever that is called', async () => {
+  test('evidence is not a tracking ref of a remote of any name', async () => {
     const store = await create()
     const [transition] = new TestHistory(25).take(1)
     if (transition === undefined) throw new Error('unreachable')

@@ -161,7 +161,7 @@ export function describeObjectStore(kind: string, create: () => Promise<ObjectSt
       await store.close()
     })
 
-    test('every object is listed once, wherever it is', async () => {
+    test('every object is listed once, in any place', async () => {
       const store = await create()
       const transitions = new TestHistory(10).take(9)
       for (const start of [0, 3, 6]) {

@@ -46,7 +46,7 @@ const members = {
   StoreMaintenance: 'store-maintenance',
 }
 
-test('what the documents name of a store exists', async () => {
+test('names that the documents give exist', async () => {
   const directory = temporaryDirectory()
   const places = { directory: `${directory}/store`, stateDirectory: `${directory}/state` }
   const { store } = await createStore({ ...places, identity: await generateIdentity() })

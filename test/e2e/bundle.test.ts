@@ -63,7 +63,7 @@ async function readBy(home: Home, words: string): Promise<string | undefined> {
   return stderr.split('\nread ')[1]
 }
 
-describe('a command reads only what it needs', async () => {
+describe('the files that a command reads', async () => {
   const opening = 'libsodium.cjs libsodium.wasm main.cjs packing.cjs program.cjs read.cjs'
   const always = `${opening} rolldown-runtime.cjs verifying.cjs`
   test.each<[words: string, expected: string]>([
@@ -154,7 +154,7 @@ describe('compiled code', () => {
 })
 
 describe('the bundle', () => {
-  test('has no package where every reader and writer loads it', () => {
+  test('has no package that every reader and writer loads', () => {
     const layers = ['program.cjs', 'packing.cjs', 'verifying.cjs', 'read.cjs', 'write.cjs']
     expect(packagesOf(sourcesOf(layers))).toEqual(new Set())
   })
@@ -173,7 +173,7 @@ describe('the bundle', () => {
     expect(modules).toEqual(expect.arrayContaining(threads.map((name) => `${name}.cjs`)))
   })
 
-  test('loads nothing from outside but what Node.js has', () => {
+  test("loads nothing from outside except Node.js's own modules", () => {
     const loaded = modules.flatMap((name) => {
       // Not in a quoted text: a validator in there writes programs.
       const loading = /(?<!['"`])\b(?:require|import)\("([^"\n]*)"\)/g

@@ -38,7 +38,7 @@ describe.each(sdks)('with SDK %s', { tags: 'slow' }, (_, sdk) => {
     expect(typeErrorsOf(project, 'agent.mjs')).toBe('')
   })
 
-  test('answers each question, and keeps what the model writes', async () => {
+  test("answers each question, and keeps the model's memories", async () => {
     const api = await startMessagesApi(script)
     onTestFinished(() => api.close())
     expect(await run(project, commandOf(project), api, ['init'])).toMatchObject({ code: 0 })

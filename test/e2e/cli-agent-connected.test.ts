@@ -91,7 +91,7 @@ function optionsOf(
   return { era: '2025-11-25', env: Object.fromEntries(variables) }
 }
 
-describe('what a session writes', () => {
+describe('the writes of a session', () => {
   const agent = (home: Home, env?: Readonly<Record<string, string>>): Promise<McpCaller> =>
     connectByCommand(process.execPath, [mainFile, 'mcp'], optionsOf(home, env))
   const begin = async (home: Home, id: string): Promise<void> => {
@@ -115,7 +115,7 @@ describe('what a session writes', () => {
     expect(data).toMatchObject([{ path: '/a.md', session_id: 'first-id' }])
   })
 
-  test('has the id that the program has set, where no hook knows one', slow, async () => {
+  test('have the id that the program has set, if no hook knows one', slow, async () => {
     const home = await newHomeWithStore()
     const caller = await agent(home, { CLAUDE_CODE_SESSION_ID: 'set-id' })
     await caller.value('memory_write', { path: '/memories/a.md', content: 'x' })

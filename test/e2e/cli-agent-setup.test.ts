@@ -82,7 +82,7 @@ test.runIf(linux).each(forms)('setup %s shows what to add to ~/%s', async (words
   expect(readdirSync(home.directory)).toEqual([])
 })
 
-test('the command for claude is one that a shell takes apart again', async () => {
+test('the command for claude can be parsed by a shell', async () => {
   const home = newHome()
   const store = join(home.directory, `it's "my" $HOME's store`)
   const identity = join(home.directory, 'my identity')
@@ -159,7 +159,7 @@ describe('a file with', () => {
 })
 
 test(
-  'of set-ups that write to one file at once, each is told the truth',
+  'concurrent set-ups that write to one file each report the true result',
   { tags: 'slow' },
   async () => {
     const home = newHome()
@@ -199,7 +199,7 @@ const broken: readonly (readonly [text: string, problem: string])[] = [
   ['{"mcpServers": {}, "mcpServers": {"a": "s3cr3t"}}', 'it has "mcpServers" twice'],
 ]
 
-test.each(broken)('%s is refused, and left as it is', async (text, problem) => {
+test.each(broken)('%s is refused, and left unchanged', async (text, problem) => {
   const home = newHome()
   const file = home.file('.cursor/mcp.json', text)
   for (const words of [['--write'], ['--dry-run'], ['--write', '--json']]) {
@@ -218,8 +218,8 @@ test.each(broken)('%s is refused, and left as it is', async (text, problem) => {
   expect(readdirSync(dirname(file))).toEqual(['mcp.json'])
 })
 
-describe('what cannot be written', () => {
-  test('is a read-only file: it is left as it is, and the way around is named', async () => {
+describe('a file to write', () => {
+  test('that is read-only is left as it is, and the way around is named', async () => {
     const home = newHome()
     const file = home.file('.cursor/mcp.json', '{}')
     chmodSync(file, 0o444)
@@ -230,7 +230,7 @@ describe('what cannot be written', () => {
     expect(readFileSync(file, 'utf8')).toBe('{}')
   })
 
-  test.skipIf(process.geteuid?.() === 0)('is one in a read-only directory', async () => {
+  test.skipIf(process.geteuid?.() === 0)('in a read-only directory is refused', async () => {
     const home = newHome()
     const file = home.file('.cursor/mcp.json', '{}')
     chmodSync(dirname(file), 0o500)
@@ -240,7 +240,7 @@ describe('what cannot be written', () => {
     expect(readFileSync(file, 'utf8')).toBe('{}')
   })
 
-  test.each(['.cursor/mcp.json', '.cursor'])('is a directory or a file at %s', async (name) => {
+  test.each(['.cursor/mcp.json', '.cursor'])('is refused if %s is in the way', async (name) => {
     const home = newHome()
     const path = join(home.directory, name)
     if (name === '.cursor') writeFileSync(path, '')
@@ -251,7 +251,7 @@ describe('what cannot be written', () => {
     expect(existsSync(path)).toBe(true)
   })
 
-  test('is nothing: a file that is not there is made, for its user alone', async () => {
+  test('that is missing is made, for its user alone', async () => {
     const home = newHome()
     expect((await write(home)).exitCode).toBe(0)
     expect(statSync(join(home.directory, '.cursor/mcp.json')).mode & 0o777).toBe(0o600)
@@ -313,7 +313,7 @@ test('the address of a server may name its stores', async () => {
 describe('--hooks', () => {
   const settings = '.claude/settings.json'
 
-  test('adds a hook to those that are there, once', { tags: 'slow' }, async () => {
+  test('adds a hook to existing ones, once', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
     const other = { matcher: 'startup', hooks: [{ type: 'command', command: 's3cr3t' }] }
     const file = home.file(settings, JSON.stringify({ hooks: { SessionStart: [other] } }))
@@ -346,7 +346,7 @@ describe('--hooks', () => {
   })
 })
 
-test('before there is a store, nothing is written, and init is named', async () => {
+test('without a store nothing is written, and init is named', async () => {
   const home = newHome()
   const { stdout, stderr, exitCode } = await home.call(['setup', 'claude-code', '--write'])
   expect([exitCode, stdout]).toEqual([8, ''])

@@ -28,7 +28,7 @@ describe('off a terminal', () => {
     expect((await home.json('status'))['head']).not.toBe(head)
   })
 
-  test('key recovery --keep-old and an expire of nothing need none', async () => {
+  test('key recovery --keep-old and an expire of nothing ask no question', async () => {
     const home = await newHomeWithStore()
     await home.ok('key', 'recovery', '--keep-old')
     expect(await home.ok('expire', '--unchanged', '1d')).toBe('Deleted 0 memories\n')

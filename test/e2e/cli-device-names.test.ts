@@ -32,7 +32,7 @@ describe('the name of a device', () => {
     expect((await home.call(['doctor', '--json'])).stdout).toContain('none yet')
   })
 
-  test('is what an owner renames it to', async () => {
+  test('is the one that an owner gives it', async () => {
     const home = await newHomeWithStore()
     const [id] = Array.from(Object.values(Object((await home.json('device', 'list'))['data'])))
     const { id: deviceId } = Object(id)

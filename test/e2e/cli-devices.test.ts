@@ -121,7 +121,7 @@ describe('device add', () => {
 })
 
 describe('device list, role and remove', () => {
-  test('show all devices, and what a removed device still reads', { tags: 'slow' }, async () => {
+  test('show all devices, and the access left to a removed one', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'a.md', '--text', 'a')
     const { other, file, id } = await newCard(home)

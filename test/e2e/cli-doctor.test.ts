@@ -241,7 +241,7 @@ function emptyDirectory(directory: string): void {
 }
 
 describe('doctor --repair', () => {
-  test('changes nothing in a sound store', async () => {
+  test('changes nothing in a valid store', async () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'a.md', '--text', 'a')
     expect(await home.ok('doctor', '--repair')).toBe('The store is sound: nothing was changed\n')

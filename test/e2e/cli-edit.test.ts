@@ -59,7 +59,7 @@ function leftovers(home: Home): string[] {
 }
 
 describe.skipIf(noRam)(`edit${note}`, () => {
-  test('what the editor saves becomes one change', { tags: 'slow' }, async () => {
+  test('the text that the editor saves becomes one change', { tags: 'slow' }, async () => {
     const home = await homeWithMemory()
     const script = `stat -c '%a %a' "$1" "$(dirname "$1")" > seen; echo "$1" >> seen
       sed -i s/two/zwei/ "$1"`
@@ -176,9 +176,9 @@ describe.skipIf(noRam)(`edit${note}`, () => {
   })
 })
 
-describe.skipIf(noRam)(`what a killed edit leaves${note}`, () => {
+describe.skipIf(noRam)(`the files of a killed edit${note}`, () => {
   test(
-    'is no absence, until its editor has ended and another edit comes',
+    'fail a proof of absence until its editor has ended and another edit runs',
     { tags: 'slow' },
     async () => {
       const home = await homeWithMemory()

@@ -64,7 +64,7 @@ describe('a history', () => {
     ])
   })
 
-  test('log --patch shows what each version changed', async () => {
+  test('log --patch shows the changes of each version', async () => {
     const text = await home.ok('log', '-p', '--actor', 'bob')
     expect(text).toMatch(/^version memver_[^]*\n\ndiff --git a\/a.md b\/a.md\n--- a\/a.md\t/)
     expect(text).toContain('\n one\n-two\n+zwei\n')
@@ -144,7 +144,7 @@ describe('a history', () => {
     expect(then['data']).toMatchObject([{ text: 'one' }, { text: 'two' }])
   })
 
-  test('--at shows the store as it was', async () => {
+  test('--at shows an earlier state of the store', async () => {
     const [, second = ''] = ids
     expect(await home.ok('ls', '-R')).toBe('/b/a.md\n')
     expect(await home.ok('ls', '-R', '--at', second)).toBe('/a.md\n/b/c.md\n')

@@ -109,7 +109,7 @@ describe('basic-memory', () => {
     expect(refused.stderr).toContain(words)
   })
 
-  test('its configuration is where its variables say, with a mark in front or not', async () => {
+  test('its configuration is found by its variables, after a byte order mark too', async () => {
     const home = await newHomeWithStore()
     home.file('notes/n.md', 'text')
     const text = JSON.stringify({ projects: { main: join(home.directory, 'notes') } })

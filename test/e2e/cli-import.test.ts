@@ -60,7 +60,7 @@ test('one import is one session, which a rollback takes back', async () => {
   expect(await home.json('show', 'a.md')).toMatchObject({ session_id: 'mine', reason: 'mine too' })
 })
 
-test('what cannot be a memory is refused as a whole, or left out with the reason', async () => {
+test('invalid files are refused as a whole, or left out with the reason', async () => {
   const home = await newHomeWithStore()
   home.file('in/bom.md', '\ufeffkept')
   home.file('in/good.md', 'good')
@@ -143,7 +143,7 @@ test('a directory that can only be read is imported', async () => {
   execFileSync('chmod', ['-R', 'u+w', join(home.directory, 'in')])
 })
 
-test('a dry run shows all that would be done, and what would refuse it', async () => {
+test('a dry run shows all changes, and what would refuse them', async () => {
   const home = await newHomeWithStore()
   home.file('in/a.md', 'a')
   home.file('in/b.md', 'b')
@@ -159,7 +159,7 @@ test('a dry run shows all that would be done, and what would refuse it', async (
   expect(await home.json('verify')).toMatchObject({ commits: 2 })
 })
 
-test('what the guard finds is held back and listed, and the rest is imported', async () => {
+test('texts that the guard finds are held back and listed, and the rest is imported', async () => {
   const home = await newGuardedHome()
   const leak = `one\ntoken ${token}\n`
   home.file('in/a.md', 'fine')
@@ -212,7 +212,7 @@ test('the next import takes a text that an owner has since let through', async (
   expect(await home.ok('cat', 'leak.md')).toBe(`token ${token}\n`)
 })
 
-test('an import that is refused imports nothing, whatever is held back', async () => {
+test('a refused import imports nothing, even if texts are held back', async () => {
   const home = await newGuardedHome()
   home.file('in/a.md', 'fine')
   home.file('in/leak.md', `token ${token}\n`)
@@ -255,7 +255,7 @@ test('without a guard, secrets are imported and named', async () => {
   expect(await home.ok('cat', 'leak.md')).toContain(token)
 })
 
-test('a store without room is left as it was', async () => {
+test('a store without room is left unchanged', async () => {
   const home = await newHomeWithStore()
   await home.ok('settings', '--memory-limit', '2')
   for (const name of ['a', 'b', 'c']) home.file(`in/${name}.md`, name)

@@ -110,7 +110,7 @@ describe('another machine', () => {
 
 describe('key passwd', () => {
   test(
-    'the new passphrase opens it, the old one does not, none after --remove',
+    'opens with the new passphrase, not with the old one, and with none after --remove',
     { tags: 'slow' },
     async () => {
       const home = await homeWithPassphrase()
@@ -169,7 +169,7 @@ describe('key show', () => {
     expect(text + JSON.stringify(json)).not.toContain(secret?.slice(0, 20))
   })
 
-  test('works before there is a store', async () => {
+  test('works without a store', async () => {
     const home = await newHomeWithStore()
     const json = await home.json('key', 'show', '--store', 'nowhere')
     expect(json).toMatchObject({ memory_store_id: null, role: null })

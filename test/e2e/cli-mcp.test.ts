@@ -121,7 +121,7 @@ test('a store that cannot be opened is an error, not an answer', { tags: 'slow' 
   }
 })
 
-test('a store that breaks is told on standard error', { tags: 'slow' }, async () => {
+test('a fault of the store is reported on standard error', { tags: 'slow' }, async () => {
   const home = await newHomeWithStore()
   await home.ok('write', 'a.md', '--text', 'a')
   await home.ok('compact')
@@ -180,7 +180,7 @@ test('two of them work with one store', { tags: 'slow' }, async () => {
   expect(new Set(sessions).size).toBe(2)
 })
 
-test('the guard is that of the store, and no option of mcp', { tags: 'slow' }, async () => {
+test('the guard is that of the store, and mcp has no option for it', { tags: 'slow' }, async () => {
   const home = await newHomeWithStore()
   const secret = ['AKIA', 'QYLPMN5HHHFPZAM2'].join('')
   const input = opening + call(1, 'memory_write', { path: '/memories/k', content: secret })

@@ -37,7 +37,7 @@ async function machines(): Promise<Machines> {
 }
 
 describe('an auditor', () => {
-  test('learns what it can read, and follows a remote that moves', { tags: 'slow' }, async () => {
+  test('reports what it can read, and follows a remote that moves', { tags: 'slow' }, async () => {
     const { owner, other, id, card, remote } = await machines()
     const words = ['device', 'add', card, '--role', 'auditor', '--fingerprint', id]
     const added = await owner.ok(...words)

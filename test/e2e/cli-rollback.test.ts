@@ -118,21 +118,17 @@ describe('rollback', () => {
 })
 
 describe('undo', () => {
-  test(
-    'undoes what a session wrote, and keeps the changes of others',
-    { tags: 'slow' },
-    async () => {
-      const home = await newHomeWithStore()
-      await home.ok('create', 'a.md', '--text', 'one\ntwo\nthree\nfour\nfive\n')
-      await home.ok('str-replace', 'a.md', '--old', 'one', '--new', 'evil', '--session', 'bad')
-      await home.ok('create', 'trap.md', '--text', 'evil', '--session', 'bad')
-      await home.ok('str-replace', 'a.md', '--old', 'five', '--new', '5')
-      const answer = await home.json('rollback', '--session', 'bad')
-      expect(answer).toMatchObject({ changed: true, left: [] })
-      expect(await home.ok('cat', 'a.md')).toBe('one\ntwo\nthree\nfour\n5\n')
-      expect(await home.ok('ls')).toBe('a.md\n')
-    },
-  )
+  test("undoes a session's writes, and keeps the changes of others", { tags: 'slow' }, async () => {
+    const home = await newHomeWithStore()
+    await home.ok('create', 'a.md', '--text', 'one\ntwo\nthree\nfour\nfive\n')
+    await home.ok('str-replace', 'a.md', '--old', 'one', '--new', 'evil', '--session', 'bad')
+    await home.ok('create', 'trap.md', '--text', 'evil', '--session', 'bad')
+    await home.ok('str-replace', 'a.md', '--old', 'five', '--new', '5')
+    const answer = await home.json('rollback', '--session', 'bad')
+    expect(answer).toMatchObject({ changed: true, left: [] })
+    expect(await home.ok('cat', 'a.md')).toBe('one\ntwo\nthree\nfour\n5\n')
+    expect(await home.ok('ls')).toBe('a.md\n')
+  })
 
   test(
     'leaves memories that cannot be separated, lists them, and exits with 4',

@@ -61,7 +61,7 @@ test(
 )
 
 test(
-  'joining again where changes were never sent is refused, and leaves nothing',
+  'joining again with unsent changes is refused, and leaves nothing',
   { tags: 'slow' },
   async () => {
     const { first, second, remote } = await pairOfMachines()
@@ -87,7 +87,7 @@ test(
   },
 )
 
-test('an auditor with a restored clone is told how to accept it', { tags: 'slow' }, async () => {
+test('an auditor with a restored clone learns how to accept it', { tags: 'slow' }, async () => {
   const { first, second } = await demotedMachine()
   await second.ok('sync')
   const backup = `${second.directory}/backup`

@@ -37,7 +37,7 @@ test('prints path, line, snippet, author and age', async () => {
   )
 })
 
-test('colours matches, and escapes what an agent has written', async () => {
+test('colours matches, and escapes the texts of agents', async () => {
   await home.ok('create', 'c.md', '--text', 'a \u009b31m deadline\n')
   const text = await home.ok('search', 'deadline', '--color', 'always')
   expect(text).toContain('\u001b[1mdeadline\u001b[m')
@@ -81,7 +81,7 @@ test('gives JSON in wire names, with the author', async () => {
   })
 })
 
-test('nothing found is no failure; a bad query is one', async () => {
+test('no hits are a success; a bad query is a failure', async () => {
   const nothing = await home.run(['search', 'zzz'])
   expect([nothing.exitCode, nothing.stdout]).toEqual([0, ''])
   expect(nothing.stderr).toContain('Nothing matches')

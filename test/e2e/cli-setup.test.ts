@@ -120,7 +120,7 @@ describe('doctor', () => {
     return checksOf(ended).filter(({ level }) => level === 'fail')
   }
 
-  test('before init finds nothing wrong but that there is no store yet', async () => {
+  test('before init finds nothing wrong except that there is no store yet', async () => {
     const home = newHome()
     const store = {
       check: 'Store',
@@ -136,7 +136,7 @@ describe('doctor', () => {
     )
   })
 
-  test('without the identity of a store that is there points to its backup', async () => {
+  test('without the identity of an existing store points to its backup', async () => {
     const home = await newHomeWithStore()
     rmSync(home.identityFile)
     expect(await failuresOf(home, 8)).toEqual([
@@ -144,7 +144,7 @@ describe('doctor', () => {
     ])
   })
 
-  test('where a store has vanished names it', async () => {
+  test('in the place of a vanished store names it', async () => {
     const home = newHome()
     const { memory_store_id: id } = await home.json('init')
     rmSync(home.store, { recursive: true })

@@ -131,7 +131,7 @@ describe('expire', () => {
 
 describe('sizes', () => {
   test(
-    'status and doctor show packs, journal, caches and what waits to be erased',
+    'status and doctor show packs, journal, caches and objects to erase',
     { tags: 'slow' },
     async () => {
       const home = await newHomeWithStore()

@@ -222,7 +222,7 @@ async function auditorOf(owner: Home, remote: string): Promise<Home> {
 }
 
 describe('a device that was removed', () => {
-  test('learns what to save and how to rejoin, which works', { tags: 'slow' }, async () => {
+  test('explains what to save and how to rejoin, which works', { tags: 'slow' }, async () => {
     const { first, second, remote } = await newPair()
     const id = String((await second.json('key', 'show'))['device_id'])
     await first.ok('device', 'remove', id)

@@ -59,7 +59,7 @@ describe('row 8: a second machine', () => {
   )
 
   test(
-    'by passphrase needs the id of the store where no one can confirm it',
+    'by passphrase needs the id of the store if no one can confirm it',
     { tags: 'slow' },
     async () => {
       const second = newHome()

@@ -46,7 +46,7 @@ describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
     expect(existsSync(join(home.directory, 'second'))).toBe(false)
   })
 
-  test('closing the pager early is no failure; a missing pager is', { tags: 'slow' }, () => {
+  test('closing the pager early succeeds; a missing pager fails', { tags: 'slow' }, () => {
     const early = onTerminal(home, ['log'], { env: { PAGER: 'head -n 1' } })
     expect(early.screen).toMatch(/^.\[33mversion memver_\w+.\[m\n$/)
     expect(early.exitCode).toBe(0)

@@ -74,7 +74,7 @@ describe('one input', { tags: 'slow' }, () => {
     expect([JSON.parse(stdout), exitCode]).toEqual([{ content, is_error: true }, 0])
   })
 
-  test('is not answered where there is no store', async () => {
+  test('is not answered without a store', async () => {
     const home = await newHomeWithStore()
     const run = await home.run(['--store', 'elsewhere', 'tool'], { input: view })
     expect(run).toMatchObject({ stdout: '', exitCode: 7 })
@@ -83,7 +83,7 @@ describe('one input', { tags: 'slow' }, () => {
 })
 
 describe('a stream', { tags: 'slow' }, () => {
-  test('is answered line by line, in order, whatever a line is', async () => {
+  test('is answered line by line, in order, even if malformed', async () => {
     const home = await newHomeWithStore()
     const lines = [create('a'), '', 'x', `${view}\r`, '[]', create('a'), create('b', '')]
     const { stdout, stderr, exitCode } = await home.run(['tool', '--stream'], {
@@ -126,7 +126,7 @@ describe('a stream', { tags: 'slow' }, () => {
     bridge.child.stdin?.end()
   })
 
-  test('sees what another process writes, and lets it write', async () => {
+  test('sees the writes of another process, and lets it write', async () => {
     const home = await newHomeWithStore()
     const bridge = streaming(home)
     expect(await bridge.ask(create('a'))).toBe(created('a'))

@@ -43,7 +43,7 @@ describe('two owners who change the keyring', () => {
     }
   }
 
-  test('apart, since a host hides it, choose with one command', async () => {
+  test('on two forks, since a host hides it, choose with one command', async () => {
     const { first, second, remote } = await newPair()
     const swap = hider(remote)
     await first.ok('key', 'rotate')
@@ -64,7 +64,7 @@ describe('two owners who change the keyring', () => {
     expect((await first.json('status'))['head']).toBe((await second.json('status'))['head'])
   })
 
-  test('apart, keep the local side and have the other’s devices added again', async () => {
+  test('on two forks, keep the local side and add the other’s devices again', async () => {
     const { first, second, remote } = await newPair()
     const card = await newCard(first)
     const swap = hider(remote)

@@ -44,7 +44,7 @@ test.each([
 })
 
 test(
-  'what processes append at once to a memory that is not there yet is all in it',
+  'concurrent appends of processes to a memory that does not exist yet are all kept',
   { tags: 'slow' },
   async () => {
     const home = await newHomeWithStore()

@@ -11,7 +11,7 @@ const timestamps = /\d{4}-\d\d-\d\dT[\d:.]+Z/g
 const ids = /(memver|mem|memstore|dev)_[0-9a-z]{26}/g
 
 describe('the first five minutes', () => {
-  test('init prints where everything is, the recovery key and the next command', async () => {
+  test('init prints every path, the recovery key and the next command', async () => {
     const home = newHome()
     const text = await home.ok('init')
     expect(text).toMatch(/^Created the store memstore_[0-9a-z]{26}\n/)
@@ -35,7 +35,7 @@ describe('the first five minutes', () => {
     expect((await home.json('status'))['head']).toBe(head)
   })
 
-  test('init finishes what a crash after the identity file left', async () => {
+  test('init finishes after a crash that left the identity file alone', async () => {
     const home = newHome()
     await home.ok('init', '--store', join(home.directory, 'other'))
     expect(existsSync(home.identityFile)).toBe(true)
@@ -245,7 +245,7 @@ describe('for programs', () => {
     expect((await home.run(['ls', '--store', 't'], { env })).exitCode).toBe(7)
   })
 
-  test('a reader that closes the pipe is no failure', { tags: 'slow' }, async () => {
+  test('a reader that closes the pipe early is a success', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
     await home.run(['create', 'a', '-'], { input: 'line\n'.repeat(20_000) })
     const child = home.start(['cat', 'a'])

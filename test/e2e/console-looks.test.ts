@@ -166,7 +166,7 @@ async function expectFocus(page: Page): Promise<void> {
   await expect.poll(() => page.evaluate(focusedTag)).not.toBe('BODY')
 }
 
-describe('what a browser loads', () => {
+describe('the files that a browser loads', () => {
   const assets = new URL('../../dist/console/client/assets/', import.meta.url)
   const sizeOf = (pattern: RegExp): number =>
     readdirSync(assets)

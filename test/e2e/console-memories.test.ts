@@ -57,7 +57,7 @@ describe.skipIf(missing)(`memories in a browser${note}`, { tags: ['slow'] }, () 
     await page.getByText('Line 10 that nobody has changed.').waitFor()
   })
 
-  test('any two versions are compared, and redacted ones say so', async () => {
+  test('any two versions are compared, and redacted ones are marked', async () => {
     const { page } = await opened()
     await page.getByLabel('Show deleted').check()
     await openMemory(page, 'old.md')
@@ -72,7 +72,7 @@ describe.skipIf(missing)(`memories in a browser${note}`, { tags: ['slow'] }, () 
     expect(await page.content()).not.toContain('sk-old')
   })
 
-  test('an edit is saved when told to, with its reason', async () => {
+  test('an edit is saved on request, with its reason', async () => {
     const { page, store } = await opened()
     await openMemory(page, 'todo.md')
     await page.keyboard.press('e')
@@ -92,7 +92,7 @@ describe.skipIf(missing)(`memories in a browser${note}`, { tags: ['slow'] }, () 
     await page.getByText('a heading').first().waitFor()
   })
 
-  test('an edit of a text that has moved on is merged, shown, and saved when told to', async () => {
+  test('an edit of a text changed since is merged, shown, and saved on request', async () => {
     const { page, store } = await opened()
     const lines = ['one', 'two', 'three', 'four', 'five']
     await session(store, 'before').write('/todo.md', `${lines.join('\n')}\n`)

@@ -9,7 +9,7 @@ const browser = browserOfFile()
 const { missing, note } = chromiumHere
 
 describe.skipIf(missing)(`a console next to other processes${note}`, { tags: ['slow'] }, () => {
-  test('shows what they write, and nothing that they erase', async () => {
+  test('shows the writes of other processes, and nothing that they erase', async () => {
     const home = newHome()
     await home.ok('init', '--no-passphrase')
     await home.run(['write', '/notes.md', '-'], { input: 'first\n' })

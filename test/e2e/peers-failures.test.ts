@@ -127,7 +127,7 @@ describe('row 4', () => {
     expect(branchOf(remote)).toBe(before)
   })
 
-  test('“all done” is said where nothing was sent', { tags: 'slow' }, async () => {
+  test('“all done” is reported if nothing was sent', { tags: 'slow' }, async () => {
     const { first, remote } = await pair()
     await first.ok('remote', 'add', 'drive', '/nowhere/at/all.git')
     await first.ok('remote', 'add', 'away', 'http://127.0.0.1:9/x.git')

@@ -159,7 +159,7 @@ const withoutPrograms: readonly (readonly [string, readonly string[], RegExp])[]
 ]
 
 test.each(full ? withoutPrograms : [])(
-  'the tour ends well without %s, and prints what it left out',
+  'the tour succeeds without %s, and lists the omitted steps',
   (missing, present, line) => {
     const path = join(directory, `without-${missing}`)
     mkdirSync(path)

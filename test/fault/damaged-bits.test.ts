@@ -177,7 +177,7 @@ describe.each(['journal-a', 'journal-b'])('%s', (name) => {
   )
 
   test(
-    'changed anywhere is not written over, and all is there once it is put back',
+    'changed anywhere is not written over, and shows all commits once restored',
     { tags: 'slow' },
     async () => {
       const bytes = new Uint8Array(readFileSync(join(template, path)))

@@ -196,7 +196,7 @@ test('the rest of an unfinished write does not follow a later one', async () => 
   expect(await headAfter(directory)).toBe(other.head)
 })
 
-test('a write that does not end finds its space there, and cuts nothing off', async () => {
+test('an unfinished write finds its space there, and cuts nothing off', async () => {
   const directory = temporaryDirectory()
   const [history, disk] = [new TestHistory(1), new FaultyDisk()]
   const store = await createDiskObjectStore(optionsOf(directory, disk))

@@ -169,7 +169,7 @@ describe.each(scenarios)('$name', (scenario) => {
   })
 })
 
-test('a commit on top of what a dead process never synced survives a power failure', async () => {
+test('a commit on top of unsynced ones of a dead process survives a power failure', async () => {
   const run = newRun(temporaryDirectory())
   const first = new FaultyDisk()
   const store = await create(run, first)

@@ -201,7 +201,7 @@ test.each([
   await expectRecovery(run, 1)
 })
 
-test('what a full disk refused can be done again in the same turn', async () => {
+test('a write that a full disk refused can be repeated in the same turn', async () => {
   const run = { directory: temporaryDirectory(), erased: true, added: 0 }
   await prepareOld(run)
   const disk = new FaultyDisk()

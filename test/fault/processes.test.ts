@@ -69,7 +69,7 @@ function startWriter(place: Place, name: string, count: number): Writer {
   }
 }
 
-test('two processes that write at once keep what both have written', { tags: 'slow' }, async () => {
+test('two processes that write at once keep the writes of both', { tags: 'slow' }, async () => {
   const place = await newStore()
   const each = full ? 200 : 60
   const writers = ['one', 'two'].map((name) => startWriter(place, name, each))

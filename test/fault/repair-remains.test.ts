@@ -95,7 +95,7 @@ describe('Packed refs', () => {
     },
   )
 
-  test('that are sound are left as they are', async () => {
+  test('that are valid are left unchanged', async () => {
     const place = copyOfWorld(world)
     git(['tag', '--annotate', '--message=x', 'kept', 'main'], place.directory)
     git(['pack-refs', '--all'], place.directory)
@@ -106,7 +106,7 @@ describe('Packed refs', () => {
   })
 })
 
-describe('A list of what a redaction has to erase', () => {
+describe('A list of objects that a redaction has to erase', () => {
   /** A store that has redacted `/packed/1.md`, next to all of its files from before. */
   async function notErased(): Promise<{ place: TestPlace; versionId: string }> {
     const place = copyOfWorld(world)
@@ -153,7 +153,7 @@ describe('A list of what a redaction has to erase', () => {
     },
   )
 
-  test('that names nothing which is left is put aside', async () => {
+  test('that names no remaining object is moved to the damaged files', async () => {
     const place = copyOfWorld(world)
     const list = `${place.directory}/gitlocket/purge-0123456789abcdef`
     writeFileSync(list, 'GLP1')

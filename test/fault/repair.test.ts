@@ -128,7 +128,7 @@ async function checkRepair(
 }
 
 test(
-  'What a host holds is fetched over http, and work that was never sent is kept',
+  'Commits on a host are fetched over http, and unsent work is kept',
   { tags: 'slow' },
   async () => {
     const place = copyOfWorld(world)
@@ -197,7 +197,7 @@ describe('A repair that dies', () => {
   )
 })
 
-describe('What a redaction erased', () => {
+describe('An erased text', () => {
   const reason = 'leaked_secret'
   const forget = async (store: MemoryStore, path: string): Promise<string> => {
     const [version] = (await store.history.versions({ path })).data

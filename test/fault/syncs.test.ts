@@ -103,7 +103,7 @@ test('a new store, and its packed objects', async () => {
   await expectHistory(directory, before)
 })
 
-test('a commit to what stock git has cloned', async () => {
+test('a commit to a clone made by stock git', async () => {
   const directory = join(temporaryDirectory(), 'clone')
   git(['clone', '-q', '--bare', await newStore(), directory], dirname(directory))
   const disk = new FaultyDisk()
@@ -114,7 +114,7 @@ test('a commit to what stock git has cloned', async () => {
   await expectHistory(directory, [...before, next])
 })
 
-test('a commit to such a clone where another process has died as it made the journal', async () => {
+test('a commit to such a clone after another process died as it made the journal', async () => {
   const directory = join(temporaryDirectory(), 'clone')
   git(['clone', '-q', '--bare', await newStore(), directory], dirname(directory))
   const next = new TestHistory(32, oldHead).next()
@@ -133,7 +133,7 @@ test('a commit to such a clone where another process has died as it made the jou
   await expectHistory(directory, [...before, next])
 })
 
-test('the branch where refs/heads is new', async () => {
+test('the branch if refs/heads is new', async () => {
   const directory = await newStore()
   git(['pack-refs', '--all'], directory)
   rmSync(join(directory, 'refs/heads'), { recursive: true })
@@ -202,7 +202,7 @@ test('received objects, and the head of the remote', async () => {
   }
 })
 
-test('that a remote is not known any more, where its commit is erased afterwards', async () => {
+test('the removal of a tracking ref whose commit is erased afterwards', async () => {
   const directory = await newStore()
   const store = await open(directory)
   await store.exchange.track('origin', before[3]?.next)

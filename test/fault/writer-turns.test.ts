@@ -67,7 +67,7 @@ async function newStore(): Promise<{ readonly directory: string; readonly store:
   return { directory, store: await createDiskObjectStore({ ...options, directory }) }
 }
 
-test('two processes write by turns, each on what the other wrote', { tags: 'slow' }, async () => {
+test('two processes write by turns, each on top of the other', { tags: 'slow' }, async () => {
   const { directory, store } = await newStore()
   const other = await start(directory)
   const commits: string[] = []

@@ -154,7 +154,7 @@ describe('an unreadable configuration of git is reported with its own code', () 
     expect(await failureOf(work())).toMatchObject(expected)
   })
 
-  test('where a host asks for credentials', async () => {
+  test('when a host asks for credentials', async () => {
     const user = { username: 'me', password: 'geheim' }
     const { url } = await startGitServer({ repository, user })
     expect(await failureOf(listRemote({ url, environment: broken() }))).toMatchObject(expected)

@@ -133,7 +133,7 @@ async function expectWhole({ store }: Clone, redacted: string): Promise<void> {
   expect((await store.maintenance.findResidue()).found).toEqual([])
 }
 
-describe('a host that lacks or denies what nothing here needs', () => {
+describe('a host that lacks or denies features that we do not need', () => {
   const settings: readonly (readonly [what: string, setting: readonly [string, string]])[] = [
     ['atomic pushes', ['receive.advertiseAtomic', 'false']],
     ['offset deltas', ['repack.useDeltaBaseOffset', 'false']],

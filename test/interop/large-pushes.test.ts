@@ -84,7 +84,7 @@ async function expectToBeJoined(first: Clone, remote: string, head: string): Pro
   await joined.store.maintenance.verify()
 }
 
-test('over http, the next sync sends only what did not arrive', { tags: 'slow' }, async () => {
+test('over http, the next sync sends only the missing part', { tags: 'slow' }, async () => {
   const repository = bareRemote()
   const server = await startGitServer({ repository })
   const first = await firstClone(server.url)

@@ -117,7 +117,7 @@ describe('stock git reads our packs', () => {
     expect(judgement(clone)).toEqual(sound)
   })
 
-  test('fsck --strict accepts what we merged of ours and theirs', { tags: 'slow' }, async () => {
+  test("fsck --strict accepts packs merged from ours and git's", { tags: 'slow' }, async () => {
     const { directory, packs } = await ourRepository(4)
     const [first = '', second = '', ...others] = packNames(packs)
     await mergePacks(systemDisk, packs, [first, second])
@@ -195,7 +195,7 @@ describe('we read the packs of stock git', () => {
 
 describe('planMerge', () => {
   test.each([[[1, 1, 3, 20]], [[2, 3]], [[1, 2, 4, 8]], [[5, 1, 20]], [[1, 2, 4, 8, 9, 40]]])(
-    'merges what git repack --geometric=2 merges of packs of %j objects',
+    'merges the same as git repack --geometric=2, from packs of %j objects',
     async (sizes) => {
       const directory = temporaryDirectory()
       const packs = bareRepository(directory)

@@ -145,7 +145,7 @@ describe('a program that speaks for a host', () => {
     expect(await failureOf(listRemote(access))).toMatchObject({ code: 'cancelled' })
   })
 
-  test('is not there', async () => {
+  test('is missing', async () => {
     const access = { url: 'host:x', environment, sshCommand: ['/nowhere/ssh'] }
     const error = await failureOf(listRemote(access))
     expect(error).toMatchObject({

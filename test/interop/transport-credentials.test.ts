@@ -98,7 +98,7 @@ describe('credentials', () => {
     expect([...accepted.values()]).toEqual([user])
   })
 
-  test('wrong ones are asked for three times at most, and shown nowhere', async () => {
+  test('wrong ones are requested three times at most, and shown nowhere', async () => {
     const server = await startGitServer({ repository, user })
     const attempts: number[] = []
     const wrong = (attempt: number) => ({ username: 'me', password: `wrong ${attempt} secret` })
@@ -131,7 +131,7 @@ describe('credentials', () => {
   })
 
   test(
-    "git's helpers are asked, and told what became of the answer",
+    "git's helpers are asked, and learn whether the answer was accepted",
     { tags: 'slow' },
     async () => {
       const server = await startGitServer({ repository, user })

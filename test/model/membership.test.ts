@@ -15,7 +15,7 @@ function randomOf(seed: number): (below: number) => number {
   }
 }
 
-describe.each(hostile)('a store where harm comes from %s', (who) => {
+describe.each(hostile)('a store that is attacked by %s', (who) => {
   test('keeps its promises in every order of a few actions', { tags: 'slow' }, () => {
     const worlds = new Worlds({ hostile: who, remotes: 1, replays: 1 })
     const { states, violations } = worlds.explore(isFull ? 4 : 3)

@@ -182,7 +182,7 @@ test(
   },
 )
 
-test('the history is the same however it came there', { tags: 'slow' }, async () => {
+test('the history is the same however it was loaded', { tags: 'slow' }, async () => {
   const arrivals = fc.array(fc.nat(), { maxLength: 6 })
   await assertProperty(
     fc.tuple(any, arrivals, fc.integer({ min: 1, max: 7 })),

@@ -60,7 +60,7 @@ function layoutTests<T>({ name, value, encode, decode }: Layout<T>): void {
     fc.assert(property, runs)
   })
 
-  test(`${name}: damaged bytes that are accepted are what would be written`, () => {
+  test(`${name}: damaged bytes that are accepted are a canonical encoding`, () => {
     const property = fc.property(mutated(value.map(encode)), (bytes) => {
       const read = acceptedBy(decode, bytes)
       if (read !== undefined) expect(toHex(encode(read.value))).toBe(toHex(bytes))
@@ -182,7 +182,7 @@ describe('layouts', () => {
   })
 })
 
-describe('settings that say the same in other words', () => {
+describe('settings in equivalent words', () => {
   test.each<readonly [string, (json: string) => string]>([
     ['a space', (json) => json.replace('{', '{ ')],
     ['a newline at the end', (json) => `${json}\n`],
@@ -234,7 +234,7 @@ describe('envelopes', () => {
     fc.assert(property, runs)
   })
 
-  test('do not open once they are damaged, whatever the damage', () => {
+  test('do not open once they are damaged, by any damage', () => {
     const property = fc.property(
       parts.chain((each) => {
         const { type, keys, context, hedge, plaintext } = each

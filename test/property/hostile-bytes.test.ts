@@ -343,7 +343,7 @@ const message = `${signed}\n\ngitlocket change\n\n`
 const begin = '-----BEGIN GITLOCKET RECORD-----\n'
 const end = '-----END GITLOCKET RECORD-----\n'
 
-describe('an answer or a StoreError comes in time of a mebibyte that is nearly', () => {
+describe('decoding ends in time for a mebibyte that is nearly', () => {
   test.each<readonly [string, (bytes: Uint8Array) => unknown, string]>([
     ['a commit of parents', parseCommit, fill(`parent ${'1'.repeat(40)}\n`)],
     ['a tree line', parseCommit, `tree ${fill('1')}`],

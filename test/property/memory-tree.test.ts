@@ -112,7 +112,7 @@ class Trial {
   }
 }
 
-test('the tree is that of the set of memories, whichever way led to it', { tags: 'slow' }, () => {
+test('the tree depends only on the set of memories', { tags: 'slow' }, () => {
   const property = fc.property(steps, (taken) => {
     const trial = new Trial()
     let root: string | undefined

@@ -278,7 +278,7 @@ async function allVersions(store: MemoryStore): Promise<readonly Version[]> {
 }
 
 test(
-  'a store does what the model does, over handles, caches, packs and epochs',
+  'a store agrees with the model, over handles, caches, packs and epochs',
   { tags: 'slow' },
   async () => {
     const property = fc.asyncProperty(steps, stepsOnceArchived, async (taken, last) => {

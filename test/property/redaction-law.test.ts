@@ -240,7 +240,7 @@ test(
 )
 
 test(
-  'the same where clones have gone apart and were merged',
+  'the same for clones that diverged and were merged',
   { tags: 'slow', timeout: 1_800_000 },
   async () => {
     const steps = fc.array(cloneStep, { minLength: 6, maxLength: 24 })

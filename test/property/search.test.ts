@@ -152,7 +152,7 @@ function check(numRuns: number, maxLength: number): Promise<void> {
   return fc.assert(fc.asyncProperty(worlds, run), { seed, numRuns })
 }
 
-test('an index, a scan and the past find what the model finds', () => check(1, 4))
+test('an index, a scan and the past find the same as the model', () => check(1, 4))
 
 test('the same in more and longer worlds', { tags: 'slow', timeout: 600_000 }, () =>
   check(full ? 100 : 8, full ? 12 : 6),

@@ -105,7 +105,7 @@ async function editStore(context: OperationContext, taken: Edit): Promise<Outcom
   }
 }
 
-test('edits of a file do what the same edits of its lines do', { tags: 'slow' }, async () => {
+test('edits of a file equal the same edits of its lines', { tags: 'slow' }, async () => {
   const { store } = await newStore()
   const context: OperationContext = { store, me: store.as(author), access: 'read_write' }
   const property = fc.asyncProperty(

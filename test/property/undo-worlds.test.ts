@@ -148,7 +148,7 @@ function textsOf(
 }
 
 test(
-  'what does not overlap comes out as if it had never been written',
+  'edits that do not overlap are undone as if they had never been made',
   { tags: 'slow' },
   async () => {
     const commands = fc.array(command, { maxLength: full ? 60 : 40, size: 'max' })

@@ -25,7 +25,7 @@ test('turns run at most two tasks at a time, in order, even after one that faile
   expect(await turns.run(async () => 'free again')).toBe('free again')
 })
 
-test('requests that wait and are alike share one run, which begins after all of them', async () => {
+test('equal requests that wait share one run, which begins after all of them', async () => {
   const gate = new SharedGate<string, number>((one, other) => one === other)
   const ends: (() => void)[] = []
   const started: string[] = []

@@ -11,7 +11,7 @@ function at(): { now: number } {
   return clock
 }
 
-test('a slice is over after its time, and the next one has all of it again', async () => {
+test('a slice ends after its time, and the next one has all of it again', async () => {
   const clock = at()
   const slice = new TimeSlice()
   expect(slice.isOver()).toBe(false)

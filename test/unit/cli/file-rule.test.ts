@@ -136,7 +136,7 @@ describe('configuration of other programs', () => {
     expect(judge([path])).toEqual({})
   })
 
-  test('is not what the user names as the directory', () => {
+  test('is not part of the directory that the user names', () => {
     expect(judge(['/a.md'], [], '/home/a/.local/share/notes')).toEqual({})
   })
 })

@@ -24,7 +24,7 @@ describe('a file without the object', () => {
     expect(added(text)).toBe(`${whole}\n`)
   })
 
-  test('that is {} gets lines of its own, and ends as it did', () => {
+  test('that is {} gets lines of its own, and keeps its ending', () => {
     expect(added('{}')).toBe(whole)
     expect(added('{}\n')).toBe(`${whole}\n`)
     expect(added('{\n}\n')).toBe(`${whole}\n`)
@@ -73,7 +73,7 @@ describe('a file that already has the value', () => {
     expect(addTo('the file', text, wanted)).toBeUndefined()
   })
 
-  test('as an item of a list needs nothing, and one in its place is refused', () => {
+  test('as an item of a list needs nothing, and another entry in its place is refused', () => {
     const item: Wanted = {
       path: ['inputs'],
       value: { id: 'key', password: true },

@@ -22,7 +22,7 @@ describe('parseGraph', () => {
     expect(parse()).toEqual({ entities: [], relations: [], damaged: [] })
   })
 
-  test('two lines of one name are one entity, and a relation counts once', () => {
+  test('two lines of one name are one entity, and a relation is listed once', () => {
     const twin = { ...ada, entityType: 'author', observations: ['writes', 'reads'] }
     const graph = parse(ada, knows, twin, knows)
     expect(graph.entities).toEqual([

@@ -22,7 +22,7 @@ import {
 import { numberText, sizeText } from '../../../src/cli/text/words.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 
-test('a local time is one that options take, to the second', () => {
+test('a local time can be given back as an option, to the second', () => {
   for (const time of [0, 1_700_000_000_000, 1_750_000_000_000]) {
     const text = localTime(time)
     expect(text).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d$/)
@@ -64,14 +64,14 @@ describe('a command line', () => {
     expect(input.text('text')).toBe(text)
   })
 
-  test('takes any number of a repeated argument, also none', async () => {
+  test('accepts any number of a repeated argument, even zero', async () => {
     for (const typed of [[], ['a'], ['a', 'b', 'c']]) {
       const { input } = await run(['redact', ...typed])
       expect(input.arguments(0)).toEqual(typed)
     }
   })
 
-  test('keeps each value of an option that is given again, and the last one counts', async () => {
+  test('keeps each value of a repeated option, and uses the last one', async () => {
     const args = ['report', '--certificate', 'a', '--format', 'csv', '--certificate=b']
     const { input } = await run(args)
     expect([input.texts('certificate'), input.text('certificate')]).toEqual([['a', 'b'], 'b'])
@@ -123,7 +123,7 @@ describe('times', () => {
     },
   )
 
-  test('a text that is not a time is not taken for one', () => {
+  test('a text that is not a time is not parsed as one', () => {
     expect(findTime('memver_3k9f', now)).toBeUndefined()
     expect(findTime('deadbeef', now)).toBeUndefined()
   })

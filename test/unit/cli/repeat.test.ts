@@ -86,7 +86,7 @@ describe('repeating', () => {
     await repeat(turn, { seconds: SECONDS, random: () => 0.5, signal: AbortSignal.abort() })
   })
 
-  test('ends with what a turn throws', async () => {
+  test('ends with the error of a turn', async () => {
     const turn = (): Promise<boolean> => Promise.reject(new Error('hopeless'))
     const { signal } = new AbortController()
     const ended = repeat(turn, { seconds: SECONDS, random: () => 0.5, signal })

@@ -133,7 +133,7 @@ describe('the page', () => {
     expect(reportPage(reportOn('a\ud800b'), at)).toContain('<bdi>a\ufffdb</bdi>')
   })
 
-  test('shows times as people read them, and devices by name, wherever they are', () => {
+  test('shows readable times and the names of devices, everywhere', () => {
     const report = reportOn('x')
     const late = { deviceId: 'dev_0', name: 'x', role: 'owner', canAcknowledge: true } as const
     const unconfirmedDevices = [{ ...late, lastRecord: 0 }]
@@ -244,7 +244,7 @@ describe('the rows', () => {
   })
 })
 
-test('JSON has the names of the other answers, and every id', () => {
+test('JSON uses the names of the other answers, and every id', () => {
   const json = reportJson(reportOn('\u202ex\ud800'), at)
   expect(JSON.parse(JSON.stringify(json))).toEqual(json)
   expect(json).toMatchObject({

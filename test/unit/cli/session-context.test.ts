@@ -8,7 +8,7 @@ const memory = (path: string, age = 60_000): Parameters<typeof sessionContext>[0
   return { path, sizeBytes: 1200, updatedAt: now - age }
 }
 
-test('an empty store is told of, and a list comes with sizes and ages, the newest first', () => {
+test('an empty store is reported, and a list has sizes and ages, newest first', () => {
   expect(sessionContext([], now)).toMatch(/long-term memory: 0 memories\.\n[^\n]+memory_write\.\n$/)
   const text = sessionContext([memory('/old.md', 3 * 86_400_000), memory('/ä/new.md')], now)
   expect(text.split('\n').slice(2)).toEqual([

@@ -71,7 +71,7 @@ test('settings changed on both sides and texts that a redaction missed are named
   })
 })
 
-test('versions that merges elsewhere combined are counted, and some of them named', () => {
+test('versions that merges elsewhere combined are counted, and some are named', () => {
   const elsewhere = ['/a.md', '/b\u001b.md', undefined, '/d.md'].map((path, index): Conflict => {
     const made = { versionId: `memver_${index}`, memoryId: 'mem_0', path }
     const none = {
@@ -113,7 +113,7 @@ test('changes that came too late are listed with their memories and authors', ()
   ])
 })
 
-test('a redaction that is not part of the history names what it redacted', () => {
+test('a redaction that is not part of the history names its versions', () => {
   const late = [{ ...change, kind: 'redact', versions: [], redacts: ['memver_7'] }] as const
   expect(reportText({ ...quiet, late })).toContain(
     '    memver_7  redact, which is undone  by dev_gone\n',
@@ -133,7 +133,7 @@ test('late changes without memories are listed by commit and kind', () => {
   ])
 })
 
-test('devices that have not acknowledged a redaction are named, and those that cannot', () => {
+test('devices that have not acknowledged a redaction, or cannot, are named', () => {
   const state = { name: '', role: 'writer', lastRecord: 0, canAcknowledge: true } as const
   const writer = { deviceId: 'dev_w', ...state, name: 'anna-laptop' } as const
   const reader = { ...state, deviceId: 'dev_r', role: 'reader', canAcknowledge: false } as const

@@ -15,7 +15,7 @@ function drawn(lines: readonly MergeLine[]): readonly string[] {
 }
 
 describe('lines of a merge', () => {
-  it('stand next to those of the inputs that they came from', () => {
+  it('are placed next to those of the inputs that they came from', () => {
     expect(drawn(mergeLines('a\nb\nc', ['a\nb', 'a\nc']))).toEqual([
       '1 a | 1 a | 1 a',
       '2 b |  | 2 b',
@@ -23,7 +23,7 @@ describe('lines of a merge', () => {
     ])
   })
 
-  it('stand where they were if the result lacks them', () => {
+  it('keep their place if the result lacks them', () => {
     expect(drawn(mergeLines('a\nz', ['a\nx\ny\nz', 'a\nw\nz']))).toEqual([
       '1 a | 1 a | 1 a',
       '2 x | 2 w | ',
@@ -32,7 +32,7 @@ describe('lines of a merge', () => {
     ])
   })
 
-  it('are equal only where all texts have them', () => {
+  it('are equal only if all texts have them', () => {
     const lines = mergeLines('a\nb', ['a', 'a\nb'])
     expect(lines.map(isEqualLine)).toEqual([true, false])
   })

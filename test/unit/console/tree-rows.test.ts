@@ -51,7 +51,7 @@ describe('rows of a tree of memories', () => {
     expect(drawn([change('a'), change('m2', '/z')])).toEqual(['1.1/2 z m2', '1.2/2 a a'])
   })
 
-  it('are in code-unit order, whatever the names are', () => {
+  it('are in code-unit order, for all names', () => {
     const names = ['/__proto__', '/Z', '/a', '/é', '/ ']
     expect(drawn(names.map((name, at) => change(`m${at}`, name)))).toEqual([
       '1.1/5   m4',

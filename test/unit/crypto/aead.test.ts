@@ -111,7 +111,7 @@ describe('one ciphertext that the bare cipher opens under two keys', () => {
     }
   })
 
-  test('opens under the one that it commits to, and is refused under the other', () => {
+  test('opens under the key that it commits to, and is refused under the other', () => {
     expect(openBytes(forged, key, context)).toHaveLength(ciphertext.length - 16)
     expect(codeOf(() => openBytes(forged, other, context))).toBe('envelope_commitment')
   })

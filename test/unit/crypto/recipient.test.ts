@@ -9,7 +9,7 @@ const seed = Uint8Array.from({ length: 32 }, (_, index) => 7 * index)
 const pair = kemKeyPair(seed)
 const encapsulationSeed = Uint8Array.from({ length: 64 }, (_, index) => index)
 
-test('the key pair of a seed is the one of the reference implementation', () => {
+test('a seed gives the key pair of the reference implementation', () => {
   expect(toHex(pair.publicKey)).toBe(toHex(xwing.keygen(seed).publicKey))
   expect(pair.publicKey).toHaveLength(1216)
   expect(pair.secretKey).toEqual(seed)

@@ -9,7 +9,7 @@ import { commitsOf, historyOf } from '../../support/histories.ts'
 import { author, newStore } from '../../support/stores.ts'
 
 describe('the sections of a commit', () => {
-  test('are those that strict parsing finds, in records of every kind', async () => {
+  test('equal those of strict parsing, in records of every kind', async () => {
     const { store, place } = await newStore()
     await store.as(author).apply([{ type: 'create', path: '/a', content: 'x'.repeat(9999) }])
     await store.as(author).settings.update({ name: 'other' })

@@ -6,7 +6,7 @@ import { utf8, utf8Text } from '../../../src/bytes.ts'
 import { parseStoreFile, readmeFile } from '../../../src/format/public-files.ts'
 const text = '{"format":"gitlocket/1","store":"memstore_014d2pf2dbsqqg28t5cy4tqkff"}\n'
 
-test('README.md is the one in the format’s appendix', () => {
+test('README.md equals the one in the format’s appendix', () => {
   const document = readFileSync(new URL('../../../docs/FORMAT.md', import.meta.url), 'utf8')
   const appendix = document.slice(document.indexOf('## Appendix A'))
   const lines = appendix.split('\n').slice(appendix.split('\n').indexOf('    # gitlocket store'))
@@ -42,6 +42,6 @@ test.each([
   expect(() => parseStoreFile(utf8(bytes))).toThrow(expected)
 })
 
-test('a store of the layout before the frozen one is told how to come over', () => {
+test('a store of the layout before the frozen one gets advice on how to migrate', () => {
   expect(() => parseStoreFile(utf8(ofStore('1')))).toThrow(/`export` .* `import`/)
 })

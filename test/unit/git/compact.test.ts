@@ -115,7 +115,7 @@ describe('compactPacks', () => {
     expect(losses(directory, objects)).toEqual([])
   })
 
-  test('leaves packs alone that it was not told of, and removes what git derived', async () => {
+  test('leaves packs alone that it was not given, and removes files that git derived', async () => {
     const directory = packDirectory()
     const names = await writeParts(directory, objects.slice(0, 60), objects.slice(60, 120))
     const [other = ''] = await writeParts(directory, objects.slice(120))
@@ -129,7 +129,7 @@ describe('compactPacks', () => {
     expect(losses(directory, objects)).toEqual([])
   })
 
-  test('takes loose objects in, and leaves those that are damaged', async () => {
+  test('packs loose objects, and leaves damaged ones', async () => {
     const directory = packDirectory()
     const names = await writeParts(directory, objects.slice(0, 100))
     const files = objects.slice(90).map((entry) => writeLoose(directory, entry))
@@ -141,7 +141,7 @@ describe('compactPacks', () => {
     expect(losses(directory, objects)).toEqual([])
   })
 
-  test('does nothing if there is nothing', async () => {
+  test('does nothing in an empty repository', async () => {
     const directory = packDirectory()
     expect(await compact(directory, ['pack-gone'])).toBeUndefined()
     expect(systemDisk.list(directory)).toEqual([])
@@ -266,7 +266,7 @@ describe('TreeCursor', () => {
     fc.assert(property, { seed, numRuns: full ? 5000 : 200 })
   })
 
-  test('ends, whatever the bytes', () => {
+  test('ends, for any bytes', () => {
     const property = fc.property(fc.uint8Array({ maxLength: 200 }), (body) => {
       let entries = 0
       for (const cursor = new TreeCursor(body); cursor.valid; cursor.next()) entries += 1

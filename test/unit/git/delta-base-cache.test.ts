@@ -29,7 +29,7 @@ test(
   },
 )
 
-test('what fits is kept: the newest half of the bytes at least', () => {
+test('keeps the newest objects, at least half of its bytes', () => {
   const cache = new DeltaBaseCache(1000)
   for (let key = 0; key < 100; key += 1) cache.add(key, { type: 'tree', body: tree(key, 100) })
   const kept = Array.from({ length: 100 }, (_, key) => key).filter((key) => cache.find(key))

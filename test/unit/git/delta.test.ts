@@ -9,7 +9,7 @@ const corrupt = expect.toSatisfy((error) => hasCode(error, 'pack_corrupt'))
 const base = noise('base', 300)
 
 describe('makeDelta', () => {
-  test('makes what applyDelta turns back into the target', () => {
+  test('makes deltas from which applyDelta restores the target', () => {
     const bytes = fc.uint8Array({ maxLength: 400 })
     const property = fc.property(bytes, bytes, bytes, bytes, (start, before, after, end) => {
       const from = Buffer.concat([start, before, end])
@@ -62,7 +62,7 @@ describe('applyDelta', () => {
     expect(Buffer.from(applyDelta(from, delta)).equals(from.subarray(0, 65_536))).toBe(true)
   })
 
-  test('makes nothing or throws pack_corrupt, whatever the bytes', { tags: 'slow' }, () => {
+  test('makes nothing or throws pack_corrupt, for any bytes', { tags: 'slow' }, () => {
     const property = fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
       const delta = Uint8Array.of(...size, ...bytes)
       expect(outcome(() => applyDelta(base, delta).length)).toSatisfy((result) => {

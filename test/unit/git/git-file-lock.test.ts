@@ -42,7 +42,7 @@ describe("replacing a file by git's lock protocol", () => {
     expect(readdirSync(join(directory, 'gitlocket'))).toEqual([])
   })
 
-  test('leaves the file as it is, unlocked, when the check under the lock refuses', async () => {
+  test('leaves the file unchanged and unlocked if the check under the lock refuses', async () => {
     const directory = temporaryDirectory()
     const files = context(directory)
     await move(oidA, files)
@@ -104,7 +104,7 @@ describe("replacing a file by git's lock protocol", () => {
     await expect(move(oidA, context(directory))).rejects.toMatchObject({ code: 'locked' })
   })
 
-  test('sweeping removes files of the dead and keeps those of the living', async () => {
+  test('sweeping removes files of dead processes and keeps those of live ones', async () => {
     const directory = temporaryDirectory()
     const own = join(directory, 'gitlocket')
     const disk = new FaultyDisk()

@@ -98,7 +98,7 @@ describe('a damaged journal file', () => {
     expect(verdicts).toEqual(new Set([head, 'journal_corrupt']))
   })
 
-  test('cut off anywhere is refused, or shows all that was appended', async () => {
+  test('cut off anywhere is refused, or shows all appended commits', async () => {
     const { directory, path, states, heads } = await appended([2, 1, 3])
     const bytes = states.at(-1) ?? new Uint8Array(0)
     const { end } = surveyJournal(bytes)
@@ -132,7 +132,7 @@ describe('a damaged journal file', () => {
     expect(verdictIn(directory)).toBe('journal_corrupt')
   })
 
-  test('that ends within a sector is refused, whatever zeros are in that', async () => {
+  test('that ends within a sector is refused, whichever zeros it has', async () => {
     const { directory, path, states } = await appended([1, 1])
     const [before, after] = [states[0] ?? new Uint8Array(0), Uint8Array.from(states[1] ?? [])]
     const { end } = surveyJournal(before)
@@ -158,7 +158,7 @@ describe('a damaged journal file', () => {
   })
 
   test(
-    'is not written by anybody, and can be read again once it is as it was',
+    'is written by no handle, and can be read again once it is restored',
     { tags: 'slow' },
     async () => {
       const { directory, path, states, heads } = await appended([1, 1])
@@ -206,7 +206,7 @@ describe('a damaged journal file', () => {
     },
   )
 
-  test('may be one being written: without the lock it is not reported as damaged', async () => {
+  test('may be an unfinished write: without the lock it is not reported as damaged', async () => {
     const { directory, path, states, heads } = await appended([2, 2])
     const [before = new Uint8Array(0), after = new Uint8Array(0)] = states
     let isQuiet = false
@@ -252,7 +252,7 @@ describe('a write that did not end', () => {
   const subset = fc.infiniteStream(fc.boolean())
 
   test(
-    'is taken for one, whatever sectors of it are on the disk, and written over',
+    'is recognised, whichever of its sectors are on the disk, and written over',
     { tags: 'slow' },
     async () => {
       const { directory, path, states, heads } = await appended([2, 2, 3])
@@ -296,7 +296,7 @@ describe('a write that did not end', () => {
     },
   )
 
-  test('is taken for one, wherever the process was killed in it', async () => {
+  test('is recognised, wherever the process was killed in it', async () => {
     const { directory, path, states, heads } = await appended([1, 1])
     const [before = new Uint8Array(0), after = new Uint8Array(0)] = states
     const { end: start } = surveyJournal(before)
@@ -308,7 +308,7 @@ describe('a write that did not end', () => {
     }
   })
 
-  test('may be one that wrote the frames of a dead process again', async () => {
+  test('may repeat the frames of a dead process', async () => {
     const { directory, path, states, heads } = await appended([1, 1])
     const heir = openJournal(directory)
     heir.refresh()

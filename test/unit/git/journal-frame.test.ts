@@ -33,7 +33,7 @@ function refusal(bytes: Uint8Array): string | undefined {
 describe('a batch', () => {
   const origin = { generation: 3, salt: new Uint8Array(16).fill(7) }
 
-  test('decodes to the encoded frames, whatever the objects', { tags: 'slow' }, () => {
+  test('decodes to the encoded frames, for any objects', { tags: 'slow' }, () => {
     const bytes = fc.uint8Array({ maxLength: 300 })
     const oid = fc.stringMatching(/^[0-9a-f]{40}$/)
     const type = fc.constantFrom('commit' as const, 'tree' as const)
@@ -73,7 +73,7 @@ describe('a batch', () => {
     )
   })
 
-  test('is not there with any bit of it flipped', () => {
+  test('is not found if any bit of it is flipped', () => {
     const { bytes } = encodeBatch(origin, { start: 512, durable: 0 }, new TestHistory(1).take(1))
     const length = batchHeadBytes + (findHead(bytes, 512)?.length ?? 0) + 17
     for (let bit = 0; bit < 8 * length; bit += full ? 1 : 23) {

@@ -41,7 +41,7 @@ test('this thread waits only after four fast syncs in a row', async () => {
   journal.close()
 })
 
-test.each([true, false])('the disk waits in this thread only if told so: %s', async (isHere) => {
+test.each([true, false])('the disk blocks this thread only if asked to: %s', async (isHere) => {
   const fd = systemDisk.open(join(temporaryDirectory(), 'file'), 'wx')
   // A clock that stands still shows the fastest device.
   vi.spyOn(performance, 'now').mockReturnValue(0)

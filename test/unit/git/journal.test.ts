@@ -34,7 +34,7 @@ function headIn(directory: string): string | undefined {
 }
 
 describe('the journal', () => {
-  test('does not take its own frames for those of others before they are durable', async () => {
+  test('does not treat its own frames as those of others before they are durable', async () => {
     const directory = temporaryDirectory()
     const journal = openJournal(directory)
     const history = new TestHistory(10)
@@ -76,7 +76,7 @@ describe('the journal', () => {
     },
   )
 
-  test('takes frames up to the one that moved the branch for packed', async () => {
+  test('treats frames up to the one that moved the branch as packed', async () => {
     const { directory, transitions } = await written(4)
     const journal = openJournal(directory)
     journal.refresh()
@@ -88,7 +88,7 @@ describe('the journal', () => {
     journal.close()
   })
 
-  test('does not fit a branch that is nowhere on its way', async () => {
+  test('does not fit a branch that is at none of its commits', async () => {
     const { directory } = await written(2)
     const journal = openJournal(directory)
     journal.refresh()
@@ -131,7 +131,7 @@ describe('the journal', () => {
     )
   })
 
-  test('keeps frames that return to where the branch is', async () => {
+  test('keeps frames that return to the commit of the branch', async () => {
     const directory = temporaryDirectory()
     const journal = openJournal(directory)
     const [a, b] = new TestHistory(3).take(2)

@@ -12,7 +12,7 @@ const oid = fc
   .map((bytes) => Buffer.from(bytes.with(4, 0).fill(0, 0, 4)).toString('hex'))
 
 describe('OidList', () => {
-  test('holds each oid once, in order, and finds what it holds', () => {
+  test('holds each oid once, in order, and finds them all', () => {
     fc.assert(
       fc.property(fc.array(oid), fc.array(oid), (present, others) => {
         const list = OidList.of(present)

@@ -100,7 +100,7 @@ test(
   },
 )
 
-test('a delta whose header gets shorter moves what follows it', async () => {
+test('a delta whose header gets shorter moves the entries after it', async () => {
   const directory = temporaryDirectory()
   const base = object('tree', noise('base', 2000))
   const filler = object('blob', noise('filler', 300_000))

@@ -50,7 +50,7 @@ describe('planMerge', () => {
     expect(planMerge([{ ...pack, name: 'a' }, { ...pack, name: 'b' }, kept])).toHaveLength(2)
   })
 
-  test('keeps the number of packs logarithmic, whatever is added', () => {
+  test('keeps the number of packs logarithmic', () => {
     const property = fc.property(fc.array(fc.integer({ min: 1, max: 2000 })), (sizes) => {
       let packs: { name: string; objects: number; bytes: number }[] = []
       for (const [n, size] of sizes.entries()) {
@@ -68,7 +68,7 @@ describe('planMerge', () => {
 })
 
 describe('mergePacks', () => {
-  test('keeps every object and removes what it merged', async () => {
+  test('keeps every object and removes the merged packs', async () => {
     const directory = temporaryDirectory()
     const names = await writeParts(directory, objects.slice(0, 50), objects.slice(50))
     const merged = await mergePacks(systemDisk, directory, names)
@@ -203,7 +203,7 @@ describe('mergePacks', () => {
     await fc.assert(property, { seed, numRuns: full ? 500 : 10 })
   })
 
-  test('removes what git derived from the old packs, and what dead writers left', async () => {
+  test('removes files that git derived from old packs, and files of dead writers', async () => {
     const directory = temporaryDirectory()
     const names = await writeParts(directory, objects.slice(0, 50), objects.slice(50))
     for (const name of [...names, 'pack-foreign']) {

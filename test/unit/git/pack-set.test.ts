@@ -184,7 +184,7 @@ describe('PackSet', () => {
     },
   )
 
-  test('takes the copy of another pack if one is damaged', async () => {
+  test('reads the copy in another pack if one is damaged', async () => {
     const directory = temporaryDirectory()
     const [first, ...others] = objects
     if (first === undefined) return
@@ -242,7 +242,7 @@ describe('PackSet with indexes that are read from their files', () => {
     },
   )
 
-  test('takes the copy of another pack if one index is damaged', async () => {
+  test('reads the copy in another pack if one index is damaged', async () => {
     const directory = temporaryDirectory()
     const { name } = await writePack(systemDisk, directory, objects)
     const path = join(directory, `${name}.idx`)

@@ -11,7 +11,7 @@ import { temporaryDirectory } from '../../support/temporary.ts'
 
 const { objects, head } = history(20)
 
-test('the thread writes the pack that this one would, and takes no buffer away', async () => {
+test('a worker thread writes the same pack as this one, and detaches no buffer', async () => {
   const directory = temporaryDirectory()
   const here = { kind: 'write', directory: temporaryDirectory(), objects } as const
   const expected = await runPackJob(systemDisk, here)
@@ -28,7 +28,7 @@ test('an error keeps its code and its sentence on the way back', async () => {
   expect(String(error)).toContain('does not match its name')
 })
 
-test('a fault of the program comes back as one', async () => {
+test('an internal error is rethrown as one', async () => {
   const job = { kind: 'write' as const, directory: temporaryDirectory(), objects: [] }
   await expect(packInWorker(job)).rejects.toThrow('Internal error: a pack without objects')
 })

@@ -84,7 +84,7 @@ function refusesName(index: PagedIndex, honest: PackIndex, oid: Uint8Array): boo
 }
 
 describe('PagedIndex', () => {
-  test('answers as the whole index does, whatever it holds', { tags: 'slow' }, () => {
+  test('gives the same answers as the whole index', { tags: 'slow' }, () => {
     const shape = fc.record({
       count: fc.integer({ min: 0, max: full ? 20_000 : 2500 }),
       alike: fc.constantFrom(0, 0, 1, 2, 16),

@@ -228,7 +228,7 @@ describe('a lock that a process in another container holds', () => {
     await expect(lock.hold(0, async () => 1)).resolves.toBe(1)
   })
 
-  test('is left alone while that lives, and its process id is not told', async () => {
+  test('is left alone while that process lives, and its process id is not reported', async () => {
     const directory = temporaryDirectory()
     await held(new ElsewhereDisk(), directory, async () => {
       const attempt = handle(new FaultyDisk(), directory).lock.hold(20, async () => {})
@@ -266,7 +266,7 @@ describe('a lock that a process in another container holds', () => {
 })
 
 describe('the socket of a handle', () => {
-  test('is there for the same user only, from before the lock can be taken', async () => {
+  test('exists for the same user only, from before the lock can be taken', async () => {
     const directory = temporaryDirectory()
     const disk = new FaultyDisk()
     const { lock } = handle(disk, directory)
@@ -299,7 +299,7 @@ describe('the socket of a handle', () => {
     })
   })
 
-  test('and its owner file block no process and are swept up, wherever it died', async () => {
+  test('and its owner file block no process and are swept up after any death', async () => {
     for (let at = 1; at <= 7; at += 1) {
       const directory = temporaryDirectory()
       const disk = new FaultyDisk({ kind: 'death', at, moment: 'after', loss: 'nothing' })

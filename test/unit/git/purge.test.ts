@@ -121,7 +121,7 @@ describe('the purge', () => {
     await dying.close()
   })
 
-  test('erases what two transitions declared dead, one of them from the other', async () => {
+  test('erases the dead objects of two transitions, one derived from the other', async () => {
     const place = await prepareStore()
     const store = await openDiskObjectStore({ ...place, idleMs: Infinity })
     await commitErasure(store, erasure)

@@ -21,7 +21,7 @@ function fileOf(length: number, budget?: CacheBudget) {
 
 describe('ReadBlocks', () => {
   test.each([0, 1, block - 1, block, 3 * block + 7])(
-    'gives from position %i on what the file has up to the end of the block',
+    'returns the bytes from position %i to the end of the block',
     (position) => {
       const { bytes, blocks } = fileOf(5 * block)
       const end = (Math.floor(position / block) + 1) * block
@@ -58,7 +58,7 @@ describe('ReadBlocks', () => {
     expect(Buffer.compare(blocks.at(0), bytes.subarray(0, block))).toBe(0)
   })
 
-  test('reads a block once where a budget has room for all, and gives them back', () => {
+  test('reads a block once if a budget has room for all, and gives them back', () => {
     const budget = new CacheBudget(9 * block)
     const { bytes, reads, blocks } = fileOf(8 * block + 10, budget)
     for (const turn of [0, 1]) {

@@ -79,7 +79,7 @@ describe('reclaimable', () => {
     })
   })
 
-  test('copies in a pack that git was told to keep do not count: nothing drops them', async () => {
+  test('copies in a pack that git must keep are not counted: nothing drops them', async () => {
     const place = await prepareStore()
     const packs = join(place.directory, 'objects/pack')
     const { name } = await writePack(systemDisk, packs, objects.slice(0, 12))
@@ -87,7 +87,7 @@ describe('reclaimable', () => {
     await opened(place, async (store) => expect(store.reclaimable().repeated).toEqual(none))
   })
 
-  test('what a redaction has declared dead counts until the checkpoint, copies too', async () => {
+  test('dead objects of a redaction are counted until the checkpoint, copies too', async () => {
     const place = await prepareStore()
     const dead = objects.filter(({ oid }) => erasure.dead.has(oid))
     await writePack(systemDisk, join(place.directory, 'objects/pack'), dead.slice(0, 3))
@@ -105,7 +105,7 @@ describe('reclaimable', () => {
 
 describe('unreachable objects', () => {
   test(
-    'are those that git finds, packed, loose, and behind refs and tags',
+    'are those that git finds: packed, loose, and behind refs and tags',
     { tags: 'slow' },
     async () => {
       const place = await prepareStore()

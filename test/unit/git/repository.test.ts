@@ -38,7 +38,7 @@ function addConfig(directory: string, text: string): void {
 }
 
 describe('creating a repository', () => {
-  test('makes one that stock git finds sound and keeps its hands off', async () => {
+  test('makes one that stock git finds valid, and never collects', async () => {
     const directory = join(temporaryDirectory(), 'new', 'store')
     await initRepository(systemDisk, directory)
     expect(git(['rev-parse', '--is-bare-repository'], directory).trim()).toBe('true')
@@ -50,7 +50,7 @@ describe('creating a repository', () => {
     expect(() => checkRepository(systemDisk, directory)).not.toThrow()
   })
 
-  test('keeps files and directories to the owner, whatever the umask', async () => {
+  test('keeps files and directories to the owner, with any umask', async () => {
     const directory = join(temporaryDirectory(), 'store')
     const umask = process.umask(0)
     try {
@@ -151,7 +151,7 @@ describe('checking a repository', () => {
 })
 
 describe('the settings of a clone', () => {
-  test('are completed once, without touching what the user wrote', async () => {
+  test("are completed once, without changing the user's lines", async () => {
     const directory = bare()
     writeFileSync(join(directory, 'config'), '[core]\n\tbare = true\n[user]\n\tname = José\n')
     mkdirSync(join(directory, 'gitlocket'))

@@ -30,7 +30,7 @@ describe.each(storings)('objects %s', (storing, repack) => {
   const packs = join(repository, 'objects/pack')
   beforeAll(() => store(repository, storing, repack))
 
-  test('of which one is named by another', { tags: 'slow' }, () => {
+  test('are referenced if another object names them', { tags: 'slow' }, () => {
     const some = objects.filter((_, n) => n % 7 === 0)
     const wrong = some.filter(({ oid }) => {
       const expected = (referrers.get(oid)?.size ?? 0) > 0

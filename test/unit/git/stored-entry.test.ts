@@ -26,7 +26,7 @@ describe.each([0, 1, 30, 255, 256, 2000, 65_535, 65_536, 200_000])('%i bytes', (
     expect(Buffer.compare(read ?? window, body(length))).toBe(0)
   })
 
-  test('are not there yet if the stream is cut off', () => {
+  test('are missing if the stream is cut off', () => {
     expect(inflate(deflated.subarray(0, -1), length)).toBeUndefined()
   })
 })

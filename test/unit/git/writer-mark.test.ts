@@ -161,7 +161,7 @@ describe('a writer looks again', () => {
     await store.close()
   })
 
-  test('after a look that failed: what it did not see is not forgotten', async () => {
+  test('after a failed check: its missed changes are not forgotten', async () => {
     const directory = temporaryDirectory()
     const other = await createDiskObjectStore({ ...options, directory })
     let readsLeft = Infinity

@@ -19,7 +19,7 @@ test('an operator secret is made once, next to the identity, for its owner alone
   expect(readdirSync(home)).toEqual(['operator-secret'])
 })
 
-test('a file that holds anything else is refused and left as it is', async () => {
+test('a file with any other content is refused and left unchanged', async () => {
   const home = temporaryDirectory()
   const path = join(home, 'operator-secret')
   writeFileSync(path, 'GLKO1-typo\n', { mode: 0o600 })

@@ -11,7 +11,7 @@ import { newHost, newHostPlace, settings } from '../../support/hosts.ts'
 import { patience } from '../../support/patience.ts'
 import { git, temporaryDirectory } from '../../support/temporary.ts'
 
-test('a store with a remote is synced, and a failure is told', { tags: 'slow' }, async () => {
+test('a store with a remote is synced, and a failure is reported', { tags: 'slow' }, async () => {
   const root = temporaryDirectory()
   const url = `${root}/remote.git`
   git(['init', '--quiet', '--bare', '--initial-branch=main', url], root)
@@ -61,7 +61,7 @@ test('a deletion waits for no remote, even if a sync has begun', async () => {
   await host.close()
 })
 
-test('a list of stores that cannot be read is told, and the next round follows', async () => {
+test('a list of stores that cannot be read is reported, and the next round follows', async () => {
   const notices: HostNotice[] = []
   const error = new StoreError('storage_failed', 'the disk')
   const sync = new BackgroundSync({

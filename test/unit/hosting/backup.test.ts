@@ -67,7 +67,7 @@ test(
   },
 )
 
-test('it is restored where the state directory is lost, and where it knows more', async () => {
+test('it can be restored if the state directory is lost, or is newer', async () => {
   const { host, caller, token, place } = await newHost()
   const { storeId } = await host.create(caller, settings)
   await host.use(caller, storeId, (_, me) => me.write('/a.md', 'old'))
@@ -90,7 +90,7 @@ test('it is restored where the state directory is lost, and where it knows more'
   }
 })
 
-test('what no server can start on is refused, and a lost store is named', async () => {
+test('invalid sources and places are refused, and a lost store is named', async () => {
   const { host, caller, place } = await newHost()
   const [kept, lost] = [await host.create(caller, settings), await host.create(caller, settings)]
   rmSync(`${place.dataDirectory}/stores/${lost.storeId}`, { recursive: true })

@@ -149,7 +149,7 @@ test('a session reaches its stores until it ends or expires, also after a restar
   await again.close()
 })
 
-test('what a session cannot have is refused', async () => {
+test('resources that a session cannot have are refused', async () => {
   const { host, caller } = await newHost()
   const { storeId } = await host.create(caller, settings)
   const archived = await host.create(caller, settings)

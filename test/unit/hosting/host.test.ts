@@ -124,7 +124,7 @@ test('a second server is refused, and the directory is free after the first', as
   await again.host.close()
 })
 
-test('no name is readable on the disk, and of an erased store none is left', async () => {
+test('no name is readable on the disk, and an erased store leaves none', async () => {
   const { host, caller, place } = await newHost()
   const secret = {
     name: 'canary-name',
@@ -148,7 +148,7 @@ test('no name is readable on the disk, and of an erased store none is left', asy
   await host.close()
 })
 
-test('a state directory inside of the data directory is told of', async () => {
+test('a state directory inside the data directory is reported', async () => {
   const place = newHostPlace()
   const stateDirectory = `${place.dataDirectory}/state`
   const { host, notices } = await newHost({}, { ...place, stateDirectory })

@@ -79,7 +79,7 @@ test('changes of many at once are all made, share writes, and fail alone', async
   expect([after.mtimeMs, after.ino], 'no write').toEqual([mtimeMs, ino])
 })
 
-test('two processes change it, and each sees what the other wrote', async () => {
+test('two processes change it, and each sees the writes of the other', async () => {
   const place = newHostPlace()
   const [first, second] = [await open(place), await open(place)]
   const writes = ['a', 'b', 'c', 'd'].map((word, index) => {
@@ -91,7 +91,7 @@ test('two processes change it, and each sees what the other wrote', async () => 
   expect([...first.codes, ...second.codes]).toEqual([])
 })
 
-test('an old file, and none, are refused at opening unless they are accepted', async () => {
+test('an older file, or a missing one, is refused at opening unless accepted', async () => {
   const { place, path, old } = await twoGenerations()
   copyFileSync(path, `${path}.new`)
   copyFileSync(old, path)
@@ -107,7 +107,7 @@ test('an old file, and none, are refused at opening unless they are accepted', a
   await expect(open(place), 'the one left behind').rejects.toMatchObject({ code: 'rolled_back' })
 })
 
-test('a file of the same generation that is another one is refused', async () => {
+test('another file of the same generation is refused', async () => {
   const place = newHostPlace()
   const { path, file, freshnessPath } = await open(place)
   copyFileSync(path, `${path}.first`)
@@ -133,7 +133,7 @@ test('a newer file than its freshness is accepted, and the freshness follows', a
   await expect(open(place)).rejects.toMatchObject({ code: 'rolled_back' })
 })
 
-test('while it is open, a refused file is told once, and reads and writes go on', async () => {
+test('while it is open, a refused file is reported once, and work continues', async () => {
   const { place, file, path, old, codes } = await twoGenerations()
   copyFileSync(old, path)
   for (const _ of [1, 2]) expect(file.read()).toEqual({ words: ['secret-word', 'b'] })
@@ -160,7 +160,7 @@ test('a file that was replaced and looks as before is read again while it is you
   expect(reader.file.read().words.at(-1)).toBe('c')
 })
 
-test('without its state directory a file is taken as it is', async () => {
+test('without its state directory any generation of a file is accepted', async () => {
   const { place, path, old } = await twoGenerations()
   rmSync(place.stateDirectory, { recursive: true })
   copyFileSync(old, path)
@@ -181,14 +181,14 @@ test('of another identity, or damaged, it is refused', async () => {
   await expect(open(place)).rejects.toMatchObject({ code: 'freshness_corrupt' })
 })
 
-test('what a crash left half-written is removed when it is opened', async () => {
+test('a file that a crash left half-written is removed at opening', async () => {
   const { place, path } = await twoGenerations()
   writeFileSync(`${path}.0123456789abcdef.tmp`, 'half')
   await open(place)
   expect(readdirSync(place.dataDirectory).filter((name) => name.endsWith('.tmp'))).toEqual([])
 })
 
-test('what another process wrote is not undone where it cannot be read', async () => {
+test('an unreadable write of another process is not undone', async () => {
   const place = newHostPlace()
   const first = await open(place)
   const { path } = first

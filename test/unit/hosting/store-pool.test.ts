@@ -108,7 +108,7 @@ describe('a pool of stores', () => {
     await world.pool.close()
   })
 
-  test('closes the store that was used longest ago, and never one that is in use', async () => {
+  test('closes the least recently used store, and never one that is in use', async () => {
     const world = await newWorld(3)
     const [a = '', b = '', c = ''] = world.ids
     const long = longUse(world, a)
@@ -122,7 +122,7 @@ describe('a pool of stores', () => {
     await world.pool.close()
   })
 
-  test('serves who waits even if the open stores are always in use', async () => {
+  test('serves waiting callers even if the open stores are always in use', async () => {
     const world = await newWorld(3)
     const [a = '', b = '', c = ''] = world.ids
     const held = [longUse(world, a), longUse(world, b)]
@@ -175,7 +175,7 @@ describe('a pool of stores', () => {
   })
 })
 
-describe('what a pool gives back', () => {
+describe('a pool that frees its resources', () => {
   test('closes an idle store', async () => {
     const world = await newWorld(1, { idleMs: 20 })
     const use = () => world.pool.use(world.ids[0] ?? '', idOf)

@@ -13,12 +13,12 @@ const [storeId, otherStore] = [idOf('store'), idOf('other store')]
 const grant = grantOf(device, storeId, 0)
 const text = formatGrant(grant)
 
-test('a grant is read back from its text, which is 166 characters in one line', () => {
+test('a grant is parsed from its text of 166 characters on one line', () => {
   expect(text).toMatch(/^GLKG1-[0-9A-Z]{160}$/)
   expect(parseGrant(text)).toEqual(grant)
 })
 
-test('a grant is made anew from its number, so that nothing of it need be stored', () => {
+test('a grant is derived from its number, so that nothing of it need be stored', () => {
   expect(grantOf(device, storeId, 0)).toEqual(grant)
 })
 
@@ -57,7 +57,7 @@ test('one secret gives other keys for another store', () => {
   expect(one?.wrap.key).not.toEqual(another?.wrap.key)
 })
 
-test('the secret is left as it was by deriving keys from it', () => {
+test('deriving keys leaves the secret unchanged', () => {
   const before = toHex(grant.secret)
   grantKeysOf(grant)
   expect(toHex(grant.secret)).toBe(before)

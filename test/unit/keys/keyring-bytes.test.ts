@@ -70,7 +70,7 @@ describe('a keyring', () => {
     expect(toHex(forgeKeyring(parts))).toBe(toHex(last.bytes))
   })
 
-  test('is the one that the reference decoder makes', { tags: 'slow' }, () => {
+  test('equals the one that the reference decoder makes', { tags: 'slow' }, () => {
     const [epoch, ...before] = [last.epoch, ...older].map(({ auditKey, contentKey }) => {
       return fullEpoch(seed, auditKey, contentKey)
     })
@@ -80,7 +80,7 @@ describe('a keyring', () => {
     expect(toHex(made)).toBe(toHex(last.bytes))
   })
 
-  test('is accepted by who has the keys, and by an auditor', async () => {
+  test('is accepted by anyone who has the keys, and by an auditor', async () => {
     const file = decodeKeyring(last.bytes)
     await expect(inSlices(checkKeyring(file, parts))).resolves.toBeUndefined()
     await expect(inSlices(checkKeyring(file, audited))).resolves.toBeUndefined()

@@ -172,14 +172,14 @@ describe('another device', async () => {
     expect(() => follow(first.directory, added.directory, true)).not.toThrow()
   })
 
-  test('seals every slot again, so that the new one does not show', () => {
+  test('seals every slot again, so that the new one does not stand out', () => {
     const before = decodeKeyring(first.bytes).slots.map((slot) => toHex(slot.ciphertext))
     const after = decodeKeyring(added.bytes).slots.map((slot) => toHex(slot.ciphertext))
     expect(after).toHaveLength(before.length)
     expect(after.filter((ciphertext) => before.includes(ciphertext))).toEqual([])
   })
 
-  test('is refused if it is there already', async () => {
+  test('is refused if it is a member already', async () => {
     const next = await reopen(added, by(founder))
     expect(() => addDevice(next, second, admitted('owner'))).toThrow(code('invalid_input'))
   })
@@ -382,7 +382,7 @@ describe('an auditor', () => {
     expect(reference.map(({ content }) => content)).toEqual([undefined, undefined])
   })
 
-  test('sees of a keyring what members see, and strangers nothing', async () => {
+  test('sees the same of a keyring as members, and strangers see nothing', async () => {
     const keyring = await addDevice(opened, second, admitted('reader'))
     const { directory } = await openAuditKeyring(keyring.bytes, second)
     expect(directory).toEqual(keyring.directory)

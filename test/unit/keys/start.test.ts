@@ -87,7 +87,7 @@ describe('reads the statement of a device', () => {
   })
 })
 
-test('one start made twice has two nonces, and depends on nothing but its randomness', () => {
+test('one start made twice has two nonces, and depends on its randomness alone', () => {
   const salts = [made(), made()].map((bytes) => toHex(bytes.slice(64, 88)))
   expect(salts[0]).not.toBe(salts[1])
   expect(made(said, countingRandom('same'))).toEqual(made(said, countingRandom('same')))
@@ -106,7 +106,7 @@ test('a start shows neither paths nor its granter', () => {
   expect(text).not.toContain(deviceIdOf(pair.publicKey))
 })
 
-test('a start of another epoch is told from one of another store', () => {
+test('a start of another epoch is distinguished from one of another store', () => {
   const [next, foreign] = [seed, idOf('other')].map((of) => epochKeys(of, random(32), random(32)))
   const opened = (keys = epoch): string => codeOf(() => openStart(made(), keys, pair.publicKey))
   expect([opened(next), opened(foreign)]).toEqual(['envelope_epoch', 'start_malformed'])

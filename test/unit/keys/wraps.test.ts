@@ -44,7 +44,7 @@ describe('wraps are shown by fours, eights and so on', () => {
     expect(sealed).toHaveLength(shown)
   })
 
-  test('as many as there may be, all of them real, and one more is refused', () => {
+  test('as many as the limit, all of them real, and one more is refused', () => {
     // The same keys over again would give one wrap twice.
     const ids = Array.from({ length: wrapsMax + 1 }, (_, at) => idOf(`grant ${at}`))
     const many = ids.map((grantId): GrantKeys => ({ ...keysOf(0), grantId }))
@@ -55,7 +55,7 @@ describe('wraps are shown by fours, eights and so on', () => {
     expect(() => blobOf(many)).toThrow(expect.objectContaining({ code: 'change_too_large' }))
   })
 
-  test('in blobs of one length, whether one grant or four are there', () => {
+  test('in blobs of one length, with one grant or four', () => {
     expect(blobOf(five.slice(0, 1))).toHaveLength(blobOf(five.slice(0, 4)).length)
   })
 
@@ -67,7 +67,7 @@ describe('wraps are shown by fours, eights and so on', () => {
   })
 })
 
-test('a wrap that is made again for the same epoch is other bytes, as a random one is', () => {
+test('a wrap made again for the same epoch has other bytes, like a random one', () => {
   const all = [wrapsOf(five), wrapsOf(five)].flatMap(({ sealed }) => sealed)
   expect(new Set(all.map((wrap) => toHex(wrap.slice(24)))).size).toBe(all.length)
 })
@@ -83,7 +83,7 @@ test('the wrap of one grant does not open for another grant, nor for another sto
   for (const grant of foreign) expect(openWraps(wraps, pair.publicKey, grant)).toBeUndefined()
 })
 
-test('a grant that is left out of the next wraps has no keys there', () => {
+test('a grant that is left out of the next wraps has no keys in them', () => {
   const next = epochKeys(seed, random(32), random(32))
   const wraps = wrapsOf(five.slice(1, 2), next)
   expect(openWraps(wraps, pair.publicKey, keysOf(0))).toBeUndefined()

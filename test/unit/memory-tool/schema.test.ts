@@ -20,7 +20,7 @@ test('it names each command, and each of their parameters', () => {
   expect(memoryToolSchema.required).toEqual(['command'])
 })
 
-test('its types are those that the operations take', () => {
+test('its types are those that the operations accept', () => {
   const typeOf = (name: string): string | undefined => {
     const type = memoryToolSchema.properties[name]?.type
     return type === 'integer' ? 'number' : type

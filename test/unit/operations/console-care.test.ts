@@ -20,7 +20,7 @@ async function secretStore() {
 }
 
 describe('redaction', () => {
-  test('plans the versions to erase, those in use, and the copies out of reach', async () => {
+  test('plans the versions to erase, those in use, and unreachable copies', async () => {
     const { store, ask } = await secretStore()
     const url = bareRemote()
     await ask('remotes.add', { name: 'origin', url })
@@ -73,7 +73,7 @@ describe('redaction', () => {
     expect(versions.map(({ path }) => path)).toEqual(['/c.md'])
   })
 
-  test('keeps current versions if told to', async () => {
+  test('keeps current versions if asked to', async () => {
     const { store, ask } = await secretStore()
     const select = { text: 'key-1' }
     const { versions, current } = await ask('redaction.plan', { select })

@@ -55,7 +55,7 @@ describe('the timeline', () => {
     expect(data[2]).toMatchObject({ created: 1, modified: 2, deleted: 0, redacted: 0, first: NOON })
   })
 
-  test('begins a day where the time zone does', async () => {
+  test('begins a day at midnight in the time zone', async () => {
     const { ask } = await history()
     const days = async (timeZone: string): Promise<readonly string[]> => [
       ...new Set(
@@ -104,7 +104,7 @@ describe('the timeline', () => {
     expect(await count({ redacted: true })).toBeGreaterThan(0)
   })
 
-  test('a group is what it did to each memory, from before to after', async () => {
+  test('a group lists its changes per memory, from before to after', async () => {
     const { ask } = await history()
     const { data } = await ask('timeline.groups', all)
     const ofGroup = async (index: number) => {
@@ -178,7 +178,7 @@ describe('sessions', () => {
     expect(await names('session', 'S-2')).toEqual([['s-2', 1]])
   })
 
-  test('one is undone as it was shown', async () => {
+  test('one is undone as it was displayed', async () => {
     const { store, ask } = await history()
     const { data } = await ask('sessions.list', { by: 'session', query: 's-1' })
     const { versionId = '' } = data[0] ?? {}

@@ -58,7 +58,7 @@ describe('the tree', () => {
 })
 
 describe('a memory', () => {
-  test('is shown as it was', async () => {
+  test('is shown in its former state', async () => {
     const { ask, memoryId, gone, created, edited, deleted } = await written()
     expect(await ask('memory.show', { memoryId })).toMatchObject({
       state: 'live',
@@ -221,7 +221,7 @@ describe('the overview', () => {
 })
 
 describe('the search', () => {
-  test('finds what a moment had, page by page', async () => {
+  test('finds the memories of an earlier point, page by page', async () => {
     const { ask, created } = await written()
     const found = async (input: object): Promise<readonly string[]> =>
       (await ask('memories.search', { query: 'three', ...input })).data.map(

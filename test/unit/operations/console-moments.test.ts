@@ -87,7 +87,7 @@ test('an update to the current text writes nothing; one without a change is refu
   expect((await store.status()).head).toBe(head)
 })
 
-test('of two edits of one text at once, one is refused', async () => {
+test('of two concurrent edits of one text, one is refused', async () => {
   const { ask } = await newConsole()
   const { memoryId, sha256 } = await ask('memory.create', { path: '/a', content: 'a' })
   const edit = (content: string) =>

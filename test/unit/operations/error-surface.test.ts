@@ -53,7 +53,7 @@ describe('the error surface', () => {
     expect([...used].toSorted((a, b) => a - b)).toEqual([...exitCodes.keys()])
   })
 
-  test('what verification refuses exits with 11, a rollback with 12', () => {
+  test('a failed verification exits with 11, a rollback with 12', () => {
     const codes = rows.filter(([code]) => {
       return /^(?:envelope|record|row|keyring)_(?!conflict)/.test(code)
     })

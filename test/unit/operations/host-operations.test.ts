@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { createSession } from '../../../src/operations/host-operations.ts'
 
-test('refuses many stores before it looks at one, since there may be half a million', () => {
+test('refuses many stores before it opens one, since there may be half a million', () => {
   let looks = 0
   const resource = {
     get type() {

@@ -41,7 +41,7 @@ test('a precondition that fails is not tried again, other conflicts are', () => 
   expect(answer('locked').headers).toEqual({})
 })
 
-test('too many requests say when to come back', () => {
+test('too many requests get the time to come back', () => {
   expect(answer('rate_limited')).toMatchObject({ status: 429, headers: { 'retry-after': '1' } })
 })
 
@@ -62,7 +62,7 @@ test.each([
   })
 })
 
-test('a full disk is told as that, with a status of its own, and is not tried again', () => {
+test('a full disk has a status of its own, and is not retried', () => {
   const { status, headers, body } = answer('storage_full')
   expect([status, headers]).toEqual([507, { 'x-should-retry': 'false' }])
   const message = expect.stringMatching(/disk of the server is full.*reading still works/)

@@ -18,7 +18,7 @@ function asking(max: number): {
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-test('bytes are given as they are left, in order, and to one alone always', async () => {
+test('bytes are granted as they are freed, in order, and always to a single request', async () => {
   const { held, given, take } = asking(10)
   take('a', 6)
   take('b', 4)

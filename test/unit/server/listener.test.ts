@@ -42,7 +42,7 @@ function bodyOf(answer: string): unknown {
 
 const invalid = { type: 'error', error: { type: 'invalid_request_error' } }
 
-test('listens on this machine alone without TLS, unless a proxy has it', async () => {
+test('listens on this machine alone without TLS, unless behind a proxy', async () => {
   const { server } = await serveStores({ host: '0.0.0.0' })
   await expect(server.listen()).rejects.toMatchObject({ code: 'invalid_input' })
   const proxied = await serveStores({ host: '0.0.0.0', behindProxy: true })
@@ -199,7 +199,7 @@ test('closes once the requests under way are answered', async () => {
   await expect(sendRaw(port)).rejects.toThrow(/ECONNREFUSED/)
 })
 
-test('cuts off what does not end', { tags: 'slow' }, async () => {
+test('cuts off a request that does not end', { tags: 'slow' }, async () => {
   const { server, token } = await serveStores({ limits: { closeMs: 100 } })
   const { port } = await server.listen()
   const socket = connect(port, '127.0.0.1')
@@ -212,7 +212,7 @@ test('cuts off what does not end', { tags: 'slow' }, async () => {
   expect(await rest).toBe('')
 })
 
-test('cuts off who begins no handshake', { tags: 'slow', skip: openssl.missing }, async () => {
+test('cuts off clients without a handshake', { tags: 'slow', skip: openssl.missing }, async () => {
   const limits = { closeMs: 100 }
   const { server } = await serveStores({ tls: makeCertificate(), limits })
   const { port } = await server.listen()

@@ -42,7 +42,7 @@ async function connected() {
   return { client, counts, open }
 }
 
-test('many are not kept: who sends them without waiting is cut off', async () => {
+test('keeps few: a client that sends more without waiting is cut off', async () => {
   const { client, counts } = await connected()
   client.on('error', () => undefined)
   const closed = new Promise((resolve) => client.once('close', resolve))

@@ -34,7 +34,7 @@ const nameOf = (character: string): string => {
 }
 
 describe('of all code points', () => {
-  test('those that are marked are the ones that draw nothing', { tags: 'slow' }, () => {
+  test('exactly the invisible ones are marked', { tags: 'slow' }, () => {
     const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]/u
     const expected = charactersThat((text) => unseen.test(text) || /[\u2800\u{1d159}]/u.test(text))
     const marked = charactersThat((text) => visible(`a${text}b`) !== `a${text}b`)
@@ -46,7 +46,7 @@ describe('of all code points', () => {
   })
 
   test(
-    'those that FORMAT §1.6 forbids are marked, but for tab and newline',
+    'characters that FORMAT §1.6 forbids are marked, except for tab and newline',
     { tags: 'slow' },
     () => {
       const forbidden = charactersThat(hasForbidden)

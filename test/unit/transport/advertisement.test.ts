@@ -31,7 +31,7 @@ describe('a list of refs', () => {
     expect([...(refs?.capabilities ?? [])]).toContain('side-band-64k')
   })
 
-  test('may say that it is of version 1', async () => {
+  test('may announce version 1', async () => {
     expect(await readRefs(reader(['version 1', ...whole]), [])).toMatchObject(found)
   })
 

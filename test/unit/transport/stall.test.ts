@@ -29,7 +29,7 @@ describe('the wait for the next sign of life', () => {
     expect(waits).toEqual([1000, 1000, 500, 0])
   })
 
-  test('begins again with data, if there is enough of it', () => {
+  test('begins again with enough data', () => {
     const endurance = newEndurance()
     now = 9500
     endurance.moved(65_535)
@@ -38,7 +38,7 @@ describe('the wait for the next sign of life', () => {
     expect(endurance.leftOf(now)).toBe(1000)
   })
 
-  test('begins anew with each piece that is sent', () => {
+  test('begins again with each piece that is sent', () => {
     const endurance = newEndurance()
     now = 900
     endurance.moved(1)

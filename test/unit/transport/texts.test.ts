@@ -105,7 +105,7 @@ describe('the messages of programs', () => {
     expect(message).not.toContain('/secret/place.git')
   })
 
-  test('a program that is missing here is no host without git', () => {
+  test('a program that is missing here is distinguished from a host without git', () => {
     expect(meaningOf('/bin/sh: 1: /opt/ssh: not found', 127)[1]).toContain('core.sshCommand')
     expect(meaningOf('sh: 1: git-upload-pack: not found', 127)[0]).toBe('remote_protocol')
   })
@@ -159,7 +159,7 @@ describe('why a push was refused', () => {
   })
 })
 
-describe('what a connection or a status means', () => {
+describe("the meaning of a connection's end or a status", () => {
   test.each([
     ['ENOTFOUND', 'remote_unreachable', 'name is unknown'],
     ['ECONNRESET', 'remote_unreachable', 'cut off'],

@@ -11,14 +11,23 @@ import type { Change } from './changes/changes.ts'
 import { expire, type Expiry, type ExpiryRule } from './changes/retention.ts'
 import type { Author } from './commits/commit-context.ts'
 import { type SettingsChange, updateSettings } from './devices/administration.ts'
-import type {
-  DeviceAdded,
-  DevicesRemoved,
-  KeysChanged,
-  KeysRotated,
-  RecoveryKeyMade,
-  RecoveryKeyOptions,
-  SecretsReplaced,
+import {
+  addDeviceByCard,
+  changePassphrase,
+  changePassphraseQuota,
+  changeRole,
+  type DeviceAdded,
+  type DevicesRemoved,
+  type KeysChanged,
+  type KeysRotated,
+  makeRecoveryKey,
+  nameOfDevice,
+  type RecoveryKeyMade,
+  type RecoveryKeyOptions,
+  removeDevices,
+  resealAll,
+  rotateKeys,
+  type SecretsReplaced,
 } from './devices/device-changes.ts'
 import type { RedactionRequest } from './redaction/redaction-plan.ts'
 import type { Redaction } from './redaction/redaction.ts'
@@ -39,10 +48,7 @@ import { membershipRemote, type StoreSyncOptions, type SyncReport } from './sync
 import type { MemberOptions, MembersChanged } from './sync/sync.ts'
 
 // Commands run in the order of their calls: code that joins the queue of writers is imported here,
-// and only plans when they run. Syncs, redactions and changes of members or keys may be later.
-
-/** Few programs change members or keys. */
-const deviceChanges = () => import('./devices/device-changes.ts')
+// and only plans when they run. Redactions, and what begins with a sync, may be later.
 
 export class StoreWriter {
   readonly #session: StoreSession
@@ -198,8 +204,8 @@ export class DeviceWriter {
   ): Promise<DeviceAdded & MembersChanged> {
     const { fingerprint, name } = checkOptions(options)
     checkText(card, 'A device card')
-    return this.#change(options, (changes) =>
-      changes.addDeviceByCard(this.#session, card, { role, fingerprint, name }, this.#author),
+    return this.#change(options, () =>
+      addDeviceByCard(this.#session, card, { role, fingerprint, name }, this.#author),
     )
   }
 
@@ -210,9 +216,7 @@ export class DeviceWriter {
     options: MemberOptions = {},
   ): Promise<KeysChanged & MembersChanged> {
     const id = checkText(deviceId, 'A device id')
-    return this.#change(options, (changes) =>
-      changes.changeRole(this.#session, id, role, this.#author),
-    )
+    return this.#change(options, () => changeRole(this.#session, id, role, this.#author))
   }
 
   /**
@@ -229,7 +233,7 @@ export class DeviceWriter {
     if (passphrase !== undefined) checkPassphrase(passphrase)
     const session = this.#session
     try {
-      const removed = await this.#change(options, ({ removeDevices }) => {
+      const removed = await this.#change(options, () => {
         return removeDevices(session, ids, options, this.#author)
       })
       return { ...removed, waits: false }
@@ -249,9 +253,7 @@ export class DeviceWriter {
   ): Promise<Applied & MembersChanged> {
     const id = checkText(deviceId, 'A device id')
     const checked = checkNewDeviceName(name)
-    return this.#change(options, (changes) =>
-      changes.nameOfDevice(this.#session, id, checked, this.#author),
-    )
+    return this.#change(options, () => nameOfDevice(this.#session, id, checked, this.#author))
   }
 }
 
@@ -276,9 +278,7 @@ export class KeyWriter {
     options: MemberOptions = {},
   ): Promise<KeysChanged & MembersChanged> {
     checkPassphrase(passphrase)
-    return this.#change(options, (changes) =>
-      changes.changePassphrase(this.#session, passphrase, this.#author),
-    )
+    return this.#change(options, () => changePassphrase(this.#session, passphrase, this.#author))
   }
 
   /**
@@ -289,9 +289,7 @@ export class KeyWriter {
     options: RecoveryKeyOptions & MemberOptions = {},
   ): Promise<RecoveryKeyMade & MembersChanged> {
     const checked = checkOptions(options)
-    return this.#change(options, (changes) =>
-      changes.makeRecoveryKey(this.#session, checked, this.#author),
-    )
+    return this.#change(options, () => makeRecoveryKey(this.#session, checked, this.#author))
   }
 
   /** Sets how many active devices there may be that a passphrase has admitted: 0 to 250. */
@@ -299,9 +297,7 @@ export class KeyWriter {
     devices: number,
     options: MemberOptions = {},
   ): Promise<Applied & MembersChanged> {
-    return this.#change(options, (changes) =>
-      changes.changePassphraseQuota(this.#session, devices, this.#author),
-    )
+    return this.#change(options, () => changePassphraseQuota(this.#session, devices, this.#author))
   }
 
   /**
@@ -314,10 +310,9 @@ export class KeyWriter {
   ): Promise<KeysRotated & MembersChanged> {
     const { reseal = false } = checkOptions(options)
     const session = this.#session
-    const rotated = await this.#change(options, ({ rotateKeys }) => {
+    const rotated = await this.#change(options, () => {
       return rotateKeys(session, { reseal }, this.#author)
     })
-    const { resealAll } = await deviceChanges()
     return { ...rotated, resealed: reseal ? await resealAll(session, this.#author) : 0 }
   }
 }
@@ -350,15 +345,14 @@ async function noteRemovals(
 function changesOnline(session: StoreSession, author: Author) {
   return async <T extends Applied>(
     options: MemberOptions,
-    change: (changes: Awaited<ReturnType<typeof deviceChanges>>) => Promise<T>,
+    change: () => Promise<T>,
   ): Promise<T & MembersChanged> => {
     const { access, only, signal, alone } = checkOptions(options)
-    const make = async (): Promise<T> => change(await deviceChanges())
     if (alone === true || session.objects.exchange.remotes().length === 0) {
-      return { ...(await make()), pending: undefined }
+      return { ...(await change()), pending: undefined }
     }
     const { changeMembers } = await import('./sync/sync.ts')
-    return changeMembers(session, author, { access, only, signal }, make)
+    return changeMembers(session, author, { access, only, signal }, change)
   }
 }
 

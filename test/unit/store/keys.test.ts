@@ -92,6 +92,15 @@ describe('removing a device', { tags: 'slow' }, () => {
 })
 
 describe('rotating the keys', () => {
+  test('is done before a write that is called after it', async () => {
+    const me = store.as(author)
+    const done: string[] = []
+    const rotated = me.keys.rotate().then(() => done.push('rotated'))
+    const written = me.write('/b', 'b').then(() => done.push('written'))
+    await Promise.all([rotated, written])
+    expect(done).toEqual(['rotated', 'written'])
+  })
+
   test('begins an epoch, and seals live memories and settings again if asked', async () => {
     const me = store.as(author)
     await me.settings.update({ name: 'notes' })

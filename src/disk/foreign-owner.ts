@@ -7,13 +7,10 @@ import { dirname } from 'node:path'
 import { geteuid } from 'node:process'
 import { StoreError } from '../errors.ts'
 
-export interface ForeignPlace {
-  readonly place: string
-  readonly uid: number
-}
-
 /** The first of the places that root would leave files in for another user. Places are absolute. */
-export function findForeignPlace(...places: readonly string[]): ForeignPlace | undefined {
+export function findForeignPlace(
+  ...places: readonly string[]
+): { readonly place: string; readonly uid: number } | undefined {
   if (geteuid?.() !== 0) return undefined
   return places.map((place) => ({ place, uid: ownerOf(place) })).find(({ uid }) => uid !== 0)
 }

@@ -332,14 +332,11 @@ export function isOwnerFile(name: string): boolean {
   return /^owner\.[0-9a-f]{32}$/.test(name)
 }
 
-/** The holder of a lock, and the socket at which it can be probed. */
-export interface LockHolder {
-  readonly owner: ProcessOwner
-  readonly socket: string | undefined
-}
-
-/** Undefined if the lock is free. */
-export function findLockHolder(disk: Disk, path: string): LockHolder | undefined {
+/** With the socket at which the holder can be probed. Undefined if the lock is free. */
+export function findLockHolder(
+  disk: Disk,
+  path: string,
+): { readonly owner: ProcessOwner; readonly socket: string | undefined } | undefined {
   const holder = readHolder(disk, path)
   return holder && { owner: holder.owner, socket: findSocket(disk, path, holder) }
 }

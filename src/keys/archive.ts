@@ -18,13 +18,11 @@ import {
 } from '../format/keyring.ts'
 import { type AuditKeys, auditKeys, type EpochKeys, epochKeys } from './epoch.ts'
 
-export interface SealedArchives {
-  readonly archiveA: Sealed
-  readonly archiveC: Sealed
-}
-
 /** `older` contains every earlier epoch, oldest first. */
-export function sealArchives(epoch: EpochKeys, older: readonly EpochKeys[]): SealedArchives {
+export function sealArchives(
+  epoch: EpochKeys,
+  older: readonly EpochKeys[],
+): { readonly archiveA: Sealed; readonly archiveC: Sealed } {
   const entries = older.map(({ kid, contentKey }) => ({ kid, key: contentKey, hashC: undefined }))
   return {
     archiveA: sealArchiveOfA(epoch, older),

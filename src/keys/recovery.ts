@@ -84,12 +84,6 @@ export function operatorSigningKeys(store: Seeded, secret: Uint8Array): readonly
   })
 }
 
-/** A newly chosen passphrase. */
-export interface NewPassphrase {
-  readonly argon2: Argon2Parameters
-  readonly identity: RecoveryIdentity
-}
-
 /** The parameters of stretching a new passphrase. */
 export interface Stretching extends Seeded {
   readonly random: Random
@@ -105,7 +99,7 @@ export async function newPassphrase(
   passphrase: string | null | undefined,
   before: readonly Argon2Parameters[],
   { random, stretch, ...store }: Stretching,
-): Promise<NewPassphrase | undefined> {
+): Promise<{ readonly argon2: Argon2Parameters; readonly identity: RecoveryIdentity } | undefined> {
   if (passphrase === null || passphrase === undefined) return undefined
   checkNewPassphrase(passphrase)
   // Starts from our own bounds: a previous keyring can raise the cost, within the ceiling, but not

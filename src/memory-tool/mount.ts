@@ -9,10 +9,6 @@ import type { Access, OperationContext } from '../operations/operation.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { isHidden } from './render.ts'
 
-export interface MountContext extends OperationContext {
-  readonly store: MemoryStore
-}
-
 /** The facts about a mount without its store. */
 export interface MountInfo {
   /** Its directory below `/memories` where there are several, and its name in addresses. */
@@ -28,7 +24,9 @@ export interface MountInfo {
   readonly root: string
 }
 
-type Use = <T>(work: (context: MountContext) => Promise<T>) => Promise<T>
+type Use = <T>(
+  work: (context: OperationContext & { readonly store: MemoryStore }) => Promise<T>,
+) => Promise<T>
 
 export interface Mount extends MountInfo {
   /** Works with the store, which is kept open. Calls begin in the order they are made. */

@@ -79,19 +79,16 @@ export function whenSent({ outgoing }: Connection, act: () => void): void {
   else outgoing.once('close', act)
 }
 
-export interface ErrorAnswer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: Wire
-}
-
 const FULL = 507
 const diskFull =
   'The disk of the server is full: its operator must free space; acknowledged writes are ' +
   'safe, and reading still works'
 const failed = 'The server failed; its log has the error of this request'
 
-export function errorAnswer(error: unknown, requestId: string): ErrorAnswer {
+export function errorAnswer(
+  error: unknown,
+  requestId: string,
+): Omit<HttpAnswer, 'body'> & { readonly body: Wire } {
   const { status, type } = surfaceOf(error)
   const described = error instanceof StoreError && status < 500 ? error : undefined
   // Faults of a store or the machine are for its operator alone.

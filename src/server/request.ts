@@ -49,11 +49,6 @@ function decodeURIComponentOrUndefined(text: string): string | undefined {
   }
 }
 
-export interface BodyRules {
-  readonly fields: readonly string[]
-  readonly optional?: boolean
-}
-
 /** How much of a body will be read at most. */
 export function sentBytes(headers: Headers, bytesMax: number): number {
   return Math.min(Number(headers.get('content-length') ?? bytesMax), bytesMax)
@@ -62,7 +57,7 @@ export function sentBytes(headers: Headers, bytesMax: number): number {
 /** The fields with these names. Throws `invalid_input` or `request_too_large`. */
 export async function readBody(
   request: Request,
-  { fields, optional = false }: BodyRules,
+  { fields, optional = false }: { readonly fields: readonly string[]; readonly optional?: boolean },
   bytesMax: number,
 ): Promise<Wire> {
   const bytes = await readBytes(request, bytesMax)

@@ -8,17 +8,15 @@ import { detailCommitment, type DetailRow } from '../../format/detail.ts'
 import { zeroHash } from '../../format/record.ts'
 import type { Author } from './commit-context.ts'
 
-export interface NewRows {
-  readonly details: readonly DetailRow[]
-  readonly rows: readonly SignedRow[]
-}
-
 /** Yields twice for each row. */
 export function* newRows(
   random: Random,
   planned: readonly MergeRow[],
   author: Author,
-): Generator<undefined, NewRows> {
+): Generator<
+  undefined,
+  { readonly details: readonly DetailRow[]; readonly rows: readonly SignedRow[] }
+> {
   const details: DetailRow[] = []
   for (const [index, row] of planned.entries()) {
     details.push(newDetail(random, row, index, author))

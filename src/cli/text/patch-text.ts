@@ -3,20 +3,16 @@
 
 import { formatPatch, structuredPatch, type StructuredPatch } from 'diff'
 import { StoreError } from '../../errors.ts'
+import type { TextState } from '../../store/history/history-diff.ts'
 import type { FullVersion, Version } from '../../store/history/versions.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Ink } from '../terminal/ink.ts'
 
 export interface TextChange {
   /** Undefined if there was no memory. */
-  readonly before: TextSide | undefined
+  readonly before: TextState | undefined
   /** Undefined if the memory no longer exists. */
-  readonly after: TextSide | undefined
-}
-
-interface TextSide {
-  readonly path: string
-  readonly content: string
+  readonly after: TextState | undefined
 }
 
 /** Two texts that differ everywhere would take minutes to compare line by line. */
@@ -59,7 +55,7 @@ function fileChanges(changes: readonly TextChange[]): readonly TextChange[] {
 function sidesByPath(
   changes: readonly TextChange[],
   side: keyof TextChange,
-): ReadonlyMap<string, TextSide> {
+): ReadonlyMap<string, TextState> {
   const known = changes.flatMap((change) => change[side] ?? [])
   return new Map(known.map((each) => [each.path, each]))
 }

@@ -11,6 +11,7 @@ import { ownPairsMax } from '../../limits.ts'
 import type { Author } from '../commits/commit-context.ts'
 import type { ContentGuard, Finding } from '../commits/content-guard.ts'
 import type { PlannedRow } from '../commits/new-rows.ts'
+import type { TextState } from '../history/history-diff.ts'
 import { findSecrets } from './find-secrets.ts'
 
 export type { ContentGuard, Finding }
@@ -26,12 +27,6 @@ export interface PermanentText {
 
 /** A memory after a change; without a content if it is deleted. */
 type GuardedRow = Pick<PlannedRow, 'path' | 'content'>
-
-/** A memory before a change. */
-export interface GuardedText {
-  readonly path: string
-  readonly content: string
-}
 
 /** The key in a store's metadata that enables `secretGuard` on every device. */
 const GUARD_KEY = 'gitlocket_guard'
@@ -118,7 +113,7 @@ export interface RefusedText {
 export async function checkGuard<Row extends GuardedRow>(
   guard: ContentGuard | undefined,
   rows: readonly Row[],
-  before: (row: Row) => GuardedText | undefined,
+  before: (row: Row) => TextState | undefined,
   allowed: readonly string[] = [],
 ): Promise<void> {
   if (guard === undefined) return
@@ -133,8 +128,8 @@ export async function checkGuard<Row extends GuardedRow>(
 /** Why this text is refused; undefined if it is not. Throws only what the guard does. */
 export async function findRefused(
   guard: ContentGuard,
-  after: GuardedText,
-  before: () => GuardedText | undefined | Promise<GuardedText | undefined>,
+  after: TextState,
+  before: () => TextState | undefined | Promise<TextState | undefined>,
   allowed: readonly string[],
 ): Promise<RefusedText | undefined> {
   const found = await guard(after.content, after.path)
@@ -228,7 +223,7 @@ function withLines(content: string): readonly Finding[] {
  * Whether `secretGuard` alone has these findings, and has them in the text. An owner who lets a
  * text through decides neither about its path nor for the guard of a program.
  */
-function isOfText(findings: readonly Finding[], after: GuardedText): boolean {
+function isOfText(findings: readonly Finding[], after: TextState): boolean {
   const own = new Set(withLines(after.content).map((finding) => keyOf(finding, after)))
   return findings.every((finding) => own.has(keyOf(finding, after)))
 }
@@ -236,8 +231,8 @@ function isOfText(findings: readonly Finding[], after: GuardedText): boolean {
 /** Removes one finding for each earlier finding of the same text and kind. */
 async function withoutKnown(
   guard: ContentGuard,
-  { after, found }: { readonly after: GuardedText; readonly found: readonly Finding[] },
-  before: GuardedText | undefined,
+  { after, found }: { readonly after: TextState; readonly found: readonly Finding[] },
+  before: TextState | undefined,
 ): Promise<readonly Finding[]> {
   if (before === undefined) return found
   const known = new Map<string, number>()
@@ -253,7 +248,7 @@ async function withoutKnown(
   })
 }
 
-function keyOf({ rule, line, range }: Finding, { path, content }: GuardedText): string {
+function keyOf({ rule, line, range }: Finding, { path, content }: TextState): string {
   const source = line === 0 ? path : content
   const text = range === undefined ? wholeLine(source, line) : source.slice(...range)
   return JSON.stringify([rule, line === 0, text])

@@ -25,12 +25,12 @@ import {
   checkPermanent,
   checkReason,
   type ContentGuard,
-  type GuardedText,
   guardOf,
   isGuardOn,
   type PermanentText,
 } from '../guard/guard.ts'
 import { type ContentSource, readMemory } from '../history/contents.ts'
+import type { TextState } from '../history/history-diff.ts'
 import type { History } from '../history/history.ts'
 import type { LocalFiles } from '../local/local-files.ts'
 import type { Reads } from '../local/reads.ts'
@@ -220,7 +220,7 @@ export class StoreSession {
     const { current, settings } = this.#state.snapshot
     const guard = guardOf([this.#guard, own], settings.value)
     await checkReason(guard, reason)
-    const before = ({ memoryId }: PlannedRow): GuardedText | undefined => {
+    const before = ({ memoryId }: PlannedRow): TextState | undefined => {
       const live = current.get(memoryId)?.live
       return live && { path: live.path, content: readMemory(this.contents, live) }
     }

@@ -17,6 +17,7 @@ import type { Author } from '../commits/commit-context.ts'
 import { changeEpoch } from '../devices/administration.ts'
 import { deviceNameTexts } from '../guard/guard.ts'
 import { type ContentSource, readMemory, readVersionContent } from '../history/contents.ts'
+import type { TextState } from '../history/history-diff.ts'
 import type { VersionEntry } from '../history/history-rows.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import { mergeContents } from '../merge/content-merge.ts'
@@ -169,17 +170,12 @@ export interface LeftLine {
   readonly contents: ContentSource
 }
 
-interface Text {
-  readonly path: string
-  readonly content: string
-}
-
 /** A memory of the left line, and its intended state. */
 interface Repeated {
   /** The live memory that changes; undefined if a new one is created. */
   readonly live: LiveMemory | undefined
   /** Undefined to remove it. */
-  target: Text | undefined
+  target: TextState | undefined
 }
 
 /** The changes that bring what one device wrote there into the snapshot. */
@@ -253,7 +249,7 @@ class Repeats {
   }
 
   /** Undefined for a creation, and if the previous version cannot be read. */
-  #baseOf({ bases: [before] }: VersionEntry): Text | undefined {
+  #baseOf({ bases: [before] }: VersionEntry): TextState | undefined {
     const base = before && (this.#followed.find(before.versionId) ?? before)
     const content = base && readVersionContent(this.#contents, base)
     return content === undefined || base?.path === undefined
@@ -261,7 +257,11 @@ class Repeats {
       : { path: base.path, content }
   }
 
-  #merge(base: Text | undefined, mine: Text | undefined, now: Text | undefined): Text | undefined {
+  #merge(
+    base: TextState | undefined,
+    mine: TextState | undefined,
+    now: TextState | undefined,
+  ): TextState | undefined {
     // An edit of the other line outlives a deletion, as in a merge.
     if (mine === undefined) return now?.content === base?.content ? undefined : now
     if (now === undefined) return mine

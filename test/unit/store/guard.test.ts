@@ -10,11 +10,11 @@ import {
   allowedTexts,
   checkGuard,
   type ContentGuard,
-  type GuardedText,
   guardOf,
   secretGuard,
   withAllowed,
 } from '../../../src/store/guard/guard.ts'
+import type { TextState } from '../../../src/store/history/history-diff.ts'
 import { author, newStore } from '../../support/stores.ts'
 
 const row = (content: string | undefined, path = '/a.md'): PlannedRow => ({
@@ -39,7 +39,7 @@ const lineGuard: ContentGuard = (content) =>
 async function refusal(
   guard: ContentGuard | undefined,
   after: PlannedRow,
-  before?: GuardedText,
+  before?: TextState,
   allowed?: readonly string[],
 ): Promise<unknown> {
   try {

@@ -38,7 +38,7 @@ const keysAndFormat: MutantList = {
     never(
       'checkAuditedSlots',
       '!slots.some',
-      'sealed to a key that nobody has: that of an auditor',
+      'sealed to a key that no one has: that of an auditor',
     ),
   ],
   'attack/keyring.test.ts': [
@@ -176,11 +176,11 @@ const verify: MutantList = {
     swap(
       'openMemory',
       ['memory.path === detail.path &&', ''],
-      'the record commits to are refused memory_mismatch: a memory at another path',
+      'commitments are refused memory_mismatch: a memory at another path',
     ),
   ],
   'attack/redaction.test.ts': [
-    never('isRedacted', '!redacted', 'is refused detail_missing: detail and memory'),
+    never('isRedacted', '!redacted', 'are refused detail_missing: detail and memory'),
     swap(
       'checkRedactTarget',
       ['memoryId !== row.memoryId ||', ''],
@@ -231,7 +231,7 @@ const redactionAndPurge: MutantList = {
       ['&& equalBytes(codeOf(secret, body), code)', ''],
       'without the code of this device erases no live memory, and is reported',
     ),
-    without('runPackJob', 'checkUnreached(', 'names what the head reaches journal_corrupt: a blob'),
+    without('runPackJob', 'checkUnreached(', 'names reachable objects journal_corrupt: a blob'),
   ],
   'unit/git/purge.test.ts': [
     never(
@@ -321,8 +321,16 @@ const journal: MutantList = {
 const syncAndMerge: MutantList = {
   'unit/store/sync/change-members.test.ts': [
     without('changeMembers', 'catchUpWith(', 'asks every remote, unless told to continue with one'),
-    without('push', 'isSent = true', 'refuses once it has it is pending, and settled by a sync'),
-    swap('push', ['(await takeBack(session, commit))', 'true'], 'was sent is taken back'),
+    without(
+      'push',
+      'isSent = true',
+      'refuses after receiving it is pending, and settled by a sync',
+    ),
+    swap(
+      'push',
+      ['(await takeBack(session, commit))', 'true'],
+      'was sent is undone, and made again once the host serves',
+    ),
     never('catchUpWith', 'only === true', 'asks every remote, unless told to continue with one'),
   ],
   'unit/store/sync/keyring-conflict.test.ts': [
@@ -338,7 +346,11 @@ const syncAndMerge: MutantList = {
     ),
   ],
   'attack/first-contact.test.ts': [
-    never('judge', 'lacksSome && !lacksOwnOnly(', 'an owner puts the remote back'),
+    never(
+      'judge',
+      'lacksSome && !lacksOwnOnly(',
+      'misleads a member that missed the removal, until an owner repairs it',
+    ),
     without('checkRemoval', 'checkAuthor(', 'by a writer is no removal'),
   ],
   'attack/remote-commits.test.ts': [

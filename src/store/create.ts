@@ -15,7 +15,7 @@ import { createKeyring } from '../keys/keyring.ts'
 import { operatorRecoveryKey } from '../keys/recovery.ts'
 import { contentBytesDefault, devicesMax, memoriesDefault } from '../limits.ts'
 import { checkActor } from './commits/author.ts'
-import { type BuiltCommit, buildGenesis } from './commits/commit.ts'
+import { buildGenesis, type BuiltCommit } from './commits/commit.ts'
 import { sealSettings } from './devices/administration.ts'
 import {
   authorTexts,

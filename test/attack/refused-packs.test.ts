@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
-import { DiskIncoming } from '../../src/git/disk-store/disk-incoming.ts'
+import { DiskIncoming } from '../../src/git/disk-store/disk-exchange.ts'
 import {
   createDiskObjectStore,
   openDiskObjectStore,

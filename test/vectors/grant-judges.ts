@@ -3,9 +3,15 @@
 import { toHex } from '../../src/bytes.ts'
 import { signingKeyPair } from '../../src/crypto/signature.ts'
 import { epochKeys } from '../../src/keys/epoch.ts'
-import { formatGrant, grantKeysOf, grantOf, parseGrant } from '../../src/keys/grant.ts'
 import { openStart } from '../../src/keys/start.ts'
-import { decodeWraps, openWraps } from '../../src/keys/wraps.ts'
+import {
+  decodeWraps,
+  formatGrant,
+  grantKeysOf,
+  grantOf,
+  openWraps,
+  parseGrant,
+} from '../../src/keys/wraps.ts'
 import * as grantText from '../support/reference/grant-text.ts'
 import { fullEpoch } from '../support/reference/keys.ts'
 import { publicKeyOf } from '../support/reference/signature.ts'

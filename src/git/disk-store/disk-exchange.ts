@@ -1,15 +1,46 @@
 // The pack exchange of a store on a disk. Packs are received without a lock, since a remote may be
-// slow, and become part of the store under the writer lock; refs move under it too. Must not know
-// what the journal holds: it asks for objects, and for a checkpoint before it sends many.
+// slow, into a directory of their own, until they are accepted: `objects/pack` has only verified
+// packs, and a refused one is removed as a whole (decision 0035). They become part of the store
+// under the writer lock; refs move under it too. Must not know what the journal holds: it asks for
+// objects, and for a checkpoint before it sends many.
 
-import type { Evidence, OutgoingPack, PackExchange, Remote } from '../exchange.ts'
+import { fromHex } from '../../bytes.ts'
+import type { Disk } from '../../disk/disk.ts'
+import { StoreError } from '../../errors.ts'
+import type {
+  Evidence,
+  Incoming,
+  OutgoingPack,
+  PackExchange,
+  ReceivedPack,
+  ReceiveOptions,
+  Remote,
+} from '../exchange.ts'
 import type { ObjectStore } from '../object-store.ts'
-import type { Oid } from '../objects/object.ts'
+import type { GitObject, Oid, SizeLimit } from '../objects/object.ts'
+import {
+  deadIncoming,
+  incomingDirectory,
+  IncomingPack,
+  purgedMeanwhile,
+  receiveLimits,
+  refusal,
+  sweepIncoming,
+} from '../pack/incoming-pack.ts'
+import { corruptPack } from '../pack/pack-entry.ts'
+import {
+  discardTemporaryPack,
+  publishPacks,
+  type TemporaryPack,
+  temporaryPath,
+} from '../pack/pack-file.ts'
+import { PackSet } from '../pack/pack-set.ts'
+import { PagedIndex } from '../pack/paged-index.ts'
 import { addRemote, getRemote, readRemotes, removeRemote } from '../refs/remotes.ts'
+import { makeOwnDirectory } from '../refs/repository.ts'
 import { readTrackingRef, writeTrackingRef } from '../refs/tracking-ref.ts'
-import { DiskIncoming } from './disk-incoming.ts'
 import { makeOutgoingPack } from './outgoing-pack.ts'
-import { findRefused, hasRefused, openRefused, removeRefused } from './refused-head.ts'
+import { findRefused, hasRefused, keepRefused, openRefused, removeRefused } from './refused-head.ts'
 import type { StoreParts } from './store-parts.ts'
 
 export class DiskExchange implements PackExchange {
@@ -90,4 +121,170 @@ export class DiskExchange implements PackExchange {
       await removeRemote(files, name)
     })
   }
+}
+
+export class DiskIncoming implements Incoming {
+  readonly #parts: StoreParts
+  readonly #store: ObjectStore
+  readonly #place: string
+  readonly #packs: PackSet
+  /** The commit that was read last: a large head is read several times before it is verified. */
+  #last: { readonly oid: Oid; readonly commit: GitObject } | undefined
+
+  constructor(parts: StoreParts, store: ObjectStore) {
+    const { disk, ownDirectory, identity } = parts.files
+    this.#parts = parts
+    this.#store = store
+    this.#place = incomingDirectory(ownDirectory, identity)
+    this.#packs = new PackSet(disk, this.#place)
+  }
+
+  get isEmpty(): boolean {
+    return this.#packs.size === 0
+  }
+
+  get bytes(): number {
+    return this.#packs.packs().reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+
+  get packDirectories(): readonly string[] | undefined {
+    const { packDirectories } = this.#store
+    return packDirectories && [...packDirectories, this.#place]
+  }
+
+  ids(): Iterable<Oid> {
+    return this.#packs.objectIds()
+  }
+
+  /** Waiting packs come first: the verified objects are those that will be accepted. */
+  read(oid: Oid, limit?: SizeLimit): GitObject | undefined {
+    if (this.#last?.oid === oid) return this.#last.commit
+    const waiting = this.#packs.read(oid, limit)
+    if (waiting?.type === 'commit') this.#last = { oid, commit: waiting }
+    return waiting ?? this.#store.read(oid, limit)
+  }
+
+  has(oid: Oid): boolean {
+    return this.#packs.has(oid) || this.#parts.objects.has(oid) || this.read(oid) !== undefined
+  }
+
+  async receive(
+    chunks: AsyncIterable<Uint8Array>,
+    options: ReceiveOptions = {},
+  ): Promise<ReceivedPack> {
+    const { files, packer } = this.#parts
+    const limits = { ...receiveLimits, ...options.limits }
+    await makeOwnDirectory(files)
+    await files.identity.write()
+    await this.#sweepDead()
+    this.#disk.makeDirectory(this.#place)
+    const pack = new IncomingPack(this.#disk, this.#place, limits)
+    try {
+      for await (const chunk of chunks) {
+        refuseIfAborted(options.signal)
+        pack.append(chunk)
+      }
+      const objects = await pack.finish()
+      if (objects > 0) {
+        const { signal, progress } = options
+        const checked = await packer.index(this.#place, pack.token, { signal, progress })
+        await this.#install(checked, options)
+      } else pack.abandon()
+      return { objects, bytes: pack.bytes }
+    } catch (error) {
+      pack.abandon()
+      throw refusal(error)
+    }
+  }
+
+  async accept(): Promise<void> {
+    if (this.isEmpty) return
+    const { packDirectory, packs } = this.#parts.objects
+    await this.#store.exclusive(async () => {
+      if (this.#isPurged()) throw purgedMeanwhile()
+      this.#moveInto(packDirectory)
+      await this.#disk.syncDirectory(packDirectory)
+    })
+    packs.rescan()
+    this.drop()
+  }
+
+  async keep(remote: string, head: Oid): Promise<void> {
+    if (!this.#isPurged()) {
+      const packs = this.isEmpty ? undefined : this.#place
+      await keepRefused(this.#parts.files, remote, { head, packs })
+    }
+    this.drop()
+  }
+
+  drop(): void {
+    this.#last = undefined
+    this.#packs.close()
+    try {
+      if (this.#disk.stat(this.#place) !== undefined) this.#disk.removeTree(this.#place)
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+    }
+  }
+
+  /** What killed syncs have left: a store that only fails to sync makes no checkpoint. */
+  async #sweepDead(): Promise<void> {
+    const { ownDirectory } = this.#parts.files
+    const dead = await deadIncoming(this.#disk, ownDirectory)
+    if (dead.length === 0) return
+    await this.#store.exclusive(() => sweepIncoming(this.#disk, ownDirectory))
+  }
+
+  async #install(temporary: TemporaryPack, { signal, tip }: ReceiveOptions): Promise<void> {
+    const { token } = temporary
+    if (tip !== undefined) this.#checkTip(temporary, tip)
+    refuseIfAborted(signal)
+    const files = new Set(this.#disk.list(this.#place))
+    const isThere = ({ name }: TemporaryPack): boolean => files.has(`${name}.pack`)
+    // A purge empties the directory, because it cannot look for dead objects there.
+    if (!files.has(`tmp_pack_${token}`) || !files.has(`tmp_idx_${token}`)) throw purgedMeanwhile()
+    // Equal names mean equal bytes.
+    if (isThere(temporary)) discardTemporaryPack(this.#disk, this.#place, token)
+    else await publishPacks(this.#disk, this.#place, [temporary])
+    this.#packs.rescan()
+  }
+
+  #checkTip({ token }: TemporaryPack, tip: Oid): void {
+    const index = PagedIndex.open(this.#disk, temporaryPath(this.#place, 'idx', token))
+    if (index === undefined) throw purgedMeanwhile()
+    const position = index.find(fromHex(tip))
+    index.close()
+    if (position !== undefined || this.has(tip)) return
+    throw corruptPack('it does not hold the commit that was asked for')
+  }
+
+  /** Under the writer lock. A purge empties the directory. */
+  #isPurged(): boolean {
+    const files = new Set(this.#disk.list(this.#place))
+    return this.#packs.packs().some(({ name }) => {
+      return !files.has(`${name}.pack`) || !files.has(`${name}.idx`)
+    })
+  }
+
+  /**
+   * Under the writer lock, so that no sweep finds an index before its pack: readers ignore it, and
+   * a crash in between leaves nothing else.
+   */
+  #moveInto(directory: string): void {
+    const stored = new Set(this.#disk.list(directory))
+    for (const { name } of this.#packs.packs()) {
+      const files = [`${name}.idx`, `${name}.pack`]
+      // Equal names mean equal bytes.
+      if (files.every((file) => stored.has(file))) continue
+      for (const file of files) this.#disk.rename(`${this.#place}/${file}`, `${directory}/${file}`)
+    }
+  }
+
+  get #disk(): Disk {
+    return this.#parts.files.disk
+  }
+}
+
+function refuseIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw new StoreError('cancelled', 'The fetch was cancelled')
 }

@@ -15,7 +15,7 @@ import { countLooseObjects, looseObjectIds, looseObjectPath } from '../objects/l
 import type { Oid } from '../objects/object.ts'
 import { PackLayout } from '../pack/pack-layout.ts'
 import type { Pack } from '../pack/pack.ts'
-import { asideName } from '../purge/emptied-names.ts'
+import { asideName } from '../purge/purge-intents.ts'
 import type { StoreParts } from './store-parts.ts'
 
 export function storageStatus({

@@ -9,7 +9,7 @@ import type { NewObject } from '../objects/object.ts'
 import { listOf } from '../objects/oid-list.ts'
 import { discardTemporaryPack, publishPacks, type TemporaryPack } from '../pack/pack-file.ts'
 import type { PackObject } from '../pack/pack-writer.ts'
-import { emptyAside } from '../purge/emptied-names.ts'
+import { emptyAside } from '../purge/purge-intents.ts'
 import { ensureSettingsUnlessBusy, makeOwnDirectory } from '../refs/repository.ts'
 import type { StoreParts } from './store-parts.ts'
 

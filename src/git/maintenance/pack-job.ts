@@ -1,20 +1,25 @@
 // Packing jobs as values, so that the same job runs in this thread, on a given disk, or in a worker
 // thread; and their form on the way to one: objects are transferred as two buffers, a table and all
-// bodies, since cloning seven thousand of them would block the main thread. Must not decide when a
-// job is due.
+// bodies, since cloning seven thousand of them would block the main thread. The filter rewrites
+// packs without erased objects (FORMAT §10). Must not decide when a job is due.
 
+import { crc32 } from 'node:zlib'
 import { unwatched, type WorkWatch } from '../../async.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { assert } from '../../errors.ts'
 import { atOnce } from '../../time-slice.ts'
 import type { ObjectAmount, PackStatus } from '../object-store.ts'
 import type { ObjectType, Oid } from '../objects/object.ts'
-import { OidList } from '../objects/oid-list.ts'
-import { type IndexJob, indexIncoming } from '../pack/incoming-pack.ts'
-import type { TemporaryPack } from '../pack/pack-file.ts'
-import { filterPacks } from '../pack/pack-filter.ts'
+import { oidBytes, OidList, OidProbe } from '../objects/oid-list.ts'
+import { indexIncoming, type IndexJob } from '../pack/incoming-pack.ts'
+import { MultiPack } from '../pack/multi-pack.ts'
+import { copyEntries } from '../pack/pack-copy.ts'
+import { PackFile, publishPacks, type TemporaryPack } from '../pack/pack-file.ts'
+import { encodePackIndex, type PackIndex } from '../pack/pack-index.ts'
 import { orderForPack } from '../pack/pack-order.ts'
+import { removePacks } from '../pack/pack-removal.ts'
 import { type PackObject, writePack, writeTemporaryPack } from '../pack/pack-writer.ts'
+import { Pack } from '../pack/pack.ts'
 import { compactPacks, mergePacks } from './pack-merge.ts'
 import { checkUnreached, measureUnreachableInPacks, type UnreachableJob } from './unreachable.ts'
 
@@ -136,4 +141,83 @@ function* decodeObjects({ rows, bodies }: EncodedObjects): Generator<PackObject>
     start += body.length
     yield { type, oid, body }
   }
+}
+
+/**
+ * Erases objects from every pack in `directory`, including kept and cruft packs. A crash leaves
+ * each pack unchanged or next to its successor. Throws `pack_corrupt` for a damaged pack.
+ */
+export async function filterPacks(disk: Disk, directory: string, dead: OidList): Promise<void> {
+  const probe = new OidProbe(dead)
+  for (const file of disk.list(directory)) {
+    if (!file.startsWith('pack-') || !file.endsWith('.idx')) continue
+    await filterPack(disk, directory, { name: file.slice(0, -'.idx'.length), dead: probe })
+  }
+}
+
+async function filterPack(
+  disk: Disk,
+  directory: string,
+  { name, dead }: { readonly name: string; readonly dead: OidProbe },
+): Promise<void> {
+  const pack = Pack.open(disk, directory, name)
+  // An index without its pack holds no object.
+  if (pack === undefined) return
+  try {
+    /** For each position in the index, 1 if the entry is erased. */
+    const erased = new Uint8Array(pack.index.count)
+    for (let position = 0; position < erased.length; position += 1) {
+      if (dead.has(pack.index.oidAt(position))) erased[position] = 1
+    }
+    if (!erased.includes(1)) return
+    if (erased.includes(0)) {
+      await publishPacks(disk, directory, [await writeFiltered(disk, directory, pack, erased)])
+    }
+  } finally {
+    pack.close()
+  }
+  await removePacks(disk, directory, [name])
+}
+
+/** Reuses the memory of the old index for the new one. */
+async function writeFiltered(
+  disk: Disk,
+  directory: string,
+  pack: Pack<PackIndex>,
+  erased: Uint8Array,
+): Promise<TemporaryPack> {
+  const source = atOnce(MultiPack.of([pack]))
+  const { oids, checksums } = pack.index.tables
+  const offsets = new Float64Array(erased.length)
+  const isKept = (number: number): boolean => erased[source.positionOf(number)] === 0
+  const count = erased.filter((flag) => flag === 0).length
+  return PackFile.write(disk, directory, count, (file) => {
+    for (const { number, header, deflated } of copyEntries(source, isKept)) {
+      const position = source.positionOf(number)
+      offsets[position] = file.offset
+      checksums.writeUInt32BE(crc32(deflated, crc32(header)), position * 4)
+      file.append(header)
+      file.append(deflated)
+    }
+    return file.finish((checksum) => {
+      const tables = {
+        oids: keepRows(oids, erased, oidBytes),
+        checksums: keepRows(checksums, erased, 4),
+        offsets: offsets.filter((_, position) => erased[position] === 0),
+      }
+      return encodePackIndex(tables, checksum, pack.index.memory)
+    })
+  })
+}
+
+/** Moves the rows that are not erased together, in place. */
+function keepRows(table: Buffer, erased: Uint8Array, width: number): Buffer {
+  let filled = 0
+  for (let from = 0; from < erased.length;) {
+    const next = erased.indexOf(1, from)
+    const to = next === -1 ? erased.length : next
+    filled += table.copy(table, filled, from * width, to * width)
+    from = to + 1
+  }
+  return table.subarray(0, filled)
 }

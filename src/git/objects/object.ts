@@ -39,7 +39,7 @@ export interface TreeEntry {
 
 // No separator, no leading dot, no tilde: no name that a file system treats as `.git`.
 const namePattern = /^[0-9A-Za-z][0-9A-Za-z._-]{0,254}$/
-const oidBytes = 20
+const OID_BYTES = 20
 /** The largest tree of a store has sixteen entries of sixty bytes. */
 const treeBytesMax = 4096
 export const treeLimit: SizeLimit = {
@@ -64,7 +64,7 @@ export function newObject(
 }
 
 /** The tree and the parents of a commit. */
-export interface CommitLinks {
+interface CommitLinks {
   readonly tree: Oid
   readonly parents: readonly Oid[]
 }
@@ -105,7 +105,7 @@ export function encodeTree(entries: readonly TreeEntry[]): Uint8Array {
   for (const { mode, name, oid } of sorted) {
     at += body.write(`${mode} ${name}\0`, at, 'latin1')
     const written = body.write(oid, at, 'hex')
-    assert(written === oidBytes && oid.length === 2 * oidBytes, 'an oid has 40 hex digits')
+    assert(written === OID_BYTES && oid.length === 2 * OID_BYTES, 'an oid has 40 hex digits')
     at += written
   }
   return new Uint8Array(body.buffer, body.byteOffset, length)
@@ -120,11 +120,11 @@ export function decodeTree(body: Uint8Array): TreeEntry[] {
     const mode = view[at] === fileModeStart ? '100644' : '40000'
     const nameAt = at + mode.length + 1
     const end = view.indexOf(0, at)
-    if (end === -1 || end + 1 + oidBytes > view.length) throw malformed('it ends too early')
+    if (end === -1 || end + 1 + OID_BYTES > view.length) throw malformed('it ends too early')
     if (view.toString('latin1', at, nameAt) !== `${mode} `) {
       throw malformed('it has an entry of another mode')
     }
-    at = end + 1 + oidBytes
+    at = end + 1 + OID_BYTES
     const name = view.toString('latin1', nameAt, end)
     entries.push({ mode, name, oid: view.toString('hex', end + 1, at) })
   }
@@ -151,7 +151,7 @@ export function findTreeEntry(
     for (; end < length && body[end] !== 0; end += 1) {
       isWanted &&= body[end] === wanted.charCodeAt(end - at)
     }
-    const next = end + 1 + oidBytes
+    const next = end + 1 + OID_BYTES
     if (next > length) return undefined
     if (isWanted && end - at === wanted.length) return toHex(body.subarray(end + 1, next))
     at = next
@@ -182,4 +182,71 @@ function sortKey(entry: TreeEntry): string {
 
 function malformed(problem: string): StoreError {
   return new StoreError('object_corrupt', `A tree is malformed: ${problem}`)
+}
+
+const space = 0x20
+const slash = 0x2f
+/** The first digit of mode `40000`; a file's mode starts with 1. */
+const directoryDigit = 0x34
+
+export class TreeCursor {
+  readonly #body: Uint8Array
+  #start = 0
+  #name = 0
+  /** The position of the NUL after the name; -1 after the last entry. */
+  #nul = -1
+
+  constructor(body: Uint8Array) {
+    this.#body = body
+    this.#locate()
+  }
+
+  /** Whether the cursor is at an entry; if not, nothing else may be called. */
+  get valid(): boolean {
+    return this.#nul !== -1
+  }
+
+  get isDirectory(): boolean {
+    return this.#body[this.#start] === directoryDigit
+  }
+
+  /** 20 bytes, as a view. */
+  get oid(): Uint8Array {
+    return this.#body.subarray(this.#nul + 1, this.#nul + 1 + OID_BYTES)
+  }
+
+  next(): void {
+    this.#start = this.#nul + 1 + OID_BYTES
+    this.#locate()
+  }
+
+  /** Negative if git sorts this entry before the other; 0 if name and kind are equal. */
+  compareName(other: TreeCursor): number {
+    for (let at = 0; ; at += 1) {
+      const left = this.#nameByte(at)
+      const right = other.#nameByte(at)
+      if (left !== right) return left - right
+      if (left === -1) return 0
+    }
+  }
+
+  hasOidOf(other: TreeCursor): boolean {
+    for (let at = 1; at <= OID_BYTES; at += 1) {
+      if (this.#body[this.#nul + at] !== other.#body[other.#nul + at]) return false
+    }
+    return true
+  }
+
+  /** Git treats a directory's name as ending in a slash; -1 after the end. */
+  #nameByte(at: number): number {
+    const index = this.#name + at
+    if (index < this.#nul) return this.#body[index] ?? -1
+    return index === this.#nul && this.isDirectory ? slash : -1
+  }
+
+  #locate(): void {
+    this.#name = this.#body.indexOf(space, this.#start) + 1
+    this.#nul = this.#name === 0 ? -1 : this.#body.indexOf(0, this.#name)
+    if (this.#nul + OID_BYTES >= this.#body.length) this.#nul = -1
+  }
 }

@@ -1,15 +1,19 @@
 // The purge intents of a store: written before a transition that erases, cancelled if it is never
-// committed, removed after the purge. Caches intents, since they never change. Must be
-// changed only under the writer lock.
+// committed, removed after the purge. Caches intents, since they never change. Also the directories
+// that every purge empties. Must be changed only under the writer lock.
 
 import { toHex } from '../../bytes.ts'
 import type { Random } from '../../crypto/random.ts'
 import { atomicWrite, type Disk, targetOf } from '../../disk/disk.ts'
+import { FileSweep } from '../../disk/file-sweep.ts'
 import { assert, hasCode } from '../../errors.ts'
 import type { Transition } from '../object-store.ts'
 import type { GitObject, Oid } from '../objects/object.ts'
 import type { OidList } from '../objects/oid-list.ts'
+import { incomingName } from '../pack/incoming-pack.ts'
 import { removePacks } from '../pack/pack-removal.ts'
+import type { GitFileLockContext } from '../refs/git-file-lock.ts'
+import { checkHasNoLinks } from '../refs/repository.ts'
 import {
   encodeIntent,
   fatesOf,
@@ -19,7 +23,7 @@ import {
   type PurgeIntent,
 } from './purge-intent.ts'
 
-export interface PurgeIntentsParts {
+interface PurgeIntentsParts {
   readonly disk: Disk
   /** The store's own directory, `gitlocket/`. */
   readonly ownDirectory: string
@@ -213,4 +217,29 @@ export class PurgeIntents {
     const bytes = disk.readFile(`${ownDirectory}/${name}`)
     return openIntent(name, bytes ?? new Uint8Array(0), secret)
   }
+}
+
+/** Files that repairs have replaced, in numbered directories. */
+export const asideName: string = 'damaged'
+/** What a remote has sent to a running repair. */
+export const fetchedName: string = 'repair'
+/** For each remote a repository with the head that was refused last. */
+export const refusedName: string = 'refused'
+const emptiedNames: readonly string[] = [asideName, fetchedName, incomingName, refusedName]
+
+/** Durable once the sweep is synced. */
+export function sweepAside(ownDirectory: string, sweep: FileSweep): void {
+  for (const name of emptiedNames) sweep.empty(`${ownDirectory}/${name}`)
+}
+
+/** Durable when it resolves. Throws `unsupported_repository` if a link was planted. */
+export async function emptyAside({
+  disk,
+  directory,
+  ownDirectory,
+}: Pick<GitFileLockContext, 'disk' | 'directory' | 'ownDirectory'>): Promise<void> {
+  checkHasNoLinks(disk, directory)
+  const sweep = new FileSweep(disk)
+  sweepAside(ownDirectory, sweep)
+  await sweep.sync()
 }

@@ -19,8 +19,8 @@ import { OidList } from '../objects/oid-list.ts'
 import { packNames } from '../pack/pack-inspection.ts'
 import { removeMultiPackIndex } from '../pack/pack-removal.ts'
 import { type PackObject, writePack } from '../pack/pack-writer.ts'
-import { asideName, fetchedName } from '../purge/emptied-names.ts'
 import { encodeIntent, openIntent } from '../purge/purge-intent.ts'
+import { asideName, fetchedName } from '../purge/purge-intents.ts'
 import { Branch, branchName } from '../refs/branch.ts'
 import {
   checkpointLock,

@@ -1,10 +1,8 @@
 // Patterns of secrets: private keys, tokens of clouds and services, passwords in URLs. Only
-// documented formats with a fixed prefix or frame, so that prose never matches; nothing is guessed
-// from entropy. Each row names the document that defines it. Every pattern matches a bounded number
-// of characters, so that the time is linear even in a hostile text, and is tried only on a text
-// that has one of its marks.
-
-import { isMadeUpPassword, isMadeUpToken } from './placeholders.ts'
+// documented formats with a fixed prefix or frame, so that prose never matches; what documentation
+// writes in place of a secret is no match; nothing is guessed from entropy. Each row names the
+// document that defines it. Every pattern matches a bounded number of characters, so that the time
+// is linear even in a hostile text, and is tried only on a text that has one of its marks.
 
 export interface Pattern {
   readonly rule: string
@@ -331,4 +329,53 @@ function isInWebKey(text: string, start: number, end: number): boolean {
 
 function decoded(part: string): string {
   return Buffer.from(part, 'base64url').toString()
+}
+
+/** Words of the published examples: `AKIAIOSFODNN7EXAMPLE`, `sk_test_your_key_here`. */
+const MADE_UP =
+  /example|placeholder|your[_-]|yourkey|x{6}|\*{3}|dummy|redacted|changeme|replace[_-]?me/i
+
+/** Typed by hand: no service issues such a key. */
+const SEQUENCE = /abcdefghij|0123456789abcdef|1234567890abcdef|1234567890(?:1234567890)/i
+
+/** Keys that makers print for tests and that open nothing of anyone's. */
+const PUBLISHED: readonly string[] = [
+  // Stripe's documentation.
+  '4eC39HqLyjWDarjtT1zdp7dc',
+  'BQokikJOvBiI2HlWgH4olfQ2',
+  // Azurite, the emulator of Azure Storage.
+  'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq',
+]
+
+/** `${PASSWORD}`, `$PASSWORD`, `{password}`, `[password]`, `%PASSWORD%`, `%s`, `***`, `xxxx`. */
+const VARIABLE = new RegExp(
+  [
+    String.raw`^(?:\$\{[^}]*\}|\$\(.*\)|\$[A-Z_][A-Z0-9_]*|\{.*\}|\[.*\]|<.*>`,
+    String.raw`|%[A-Z_]+%|%s|%\([A-Z_]+\)s|\.{2,}|…|(.)\1*)$`,
+  ].join(''),
+  'i',
+)
+const EXAMPLE = new RegExp(
+  [
+    '^(?:[a-z]{1,12}[_-]?)?',
+    '(?:pass(?:word|wd|phrase)?|pwd?|secret|token|change[_-]?(?:me|it|this)|example|placeholder',
+    '|here|root|admin|guest|test|postgres|mysql|redis|abc|xyz|foo|bar|baz|123)',
+    '(?:[_-]?\\d{1,4})?!?$',
+  ].join(''),
+  'i',
+)
+/** `config.password`, `os.environ`, `process.env.PASSWORD`. */
+const NAME_IN_CODE = /^[A-Za-z_]\w{0,63}(?:(?:\.|::|->)[A-Za-z_]\w{0,63}){1,6}$/
+
+/** Whether a token, prefix included, is one of documentation. */
+function isMadeUpToken(text: string): boolean {
+  if (MADE_UP.test(text) || SEQUENCE.test(text)) return true
+  if (PUBLISHED.some((part) => text.includes(part))) return true
+  // The end of a token is drawn at random: twenty characters of three kinds are no placeholder.
+  return new Set(text.slice(-20)).size <= 3
+}
+
+/** Whether a password is a typical placeholder of documentation. */
+function isMadeUpPassword(password: string): boolean {
+  return [VARIABLE, EXAMPLE, NAME_IN_CODE].some((pattern) => pattern.test(password))
 }

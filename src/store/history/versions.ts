@@ -5,6 +5,7 @@ import { StoreError } from '../../errors.ts'
 import type { Actor, ActorType, Operation } from '../../format/change-record.ts'
 import { formatId, parseId } from '../../format/id.ts'
 import { zeroId } from '../../format/record.ts'
+import type { Oid } from '../../git/objects/object.ts'
 import { type Page, type PageQuery, pageSizeOf } from '../../page.ts'
 import { atOnce } from '../../time-slice.ts'
 import { countLeading } from '../commits/count-leading.ts'
@@ -12,7 +13,6 @@ import { type ContentSource, readVersionContent } from './contents.ts'
 import type { CommitEntry, VersionEntry } from './history-rows.ts'
 import type { History } from './history.ts'
 import { findPlacedTime, mayLieBetween } from './record-times.ts'
-import { isEarlier, sortedByTime, type Versions, versionsByTime } from './time-order.ts'
 import { mergedInputsOf, pathBeforeMove } from './version-inputs.ts'
 
 /** One version row (Memory Stores API, "memory version"). Times are ms since 1970. */
@@ -268,4 +268,73 @@ function checkFilter({ operation, order, since, until }: VersionFilter): void {
 
 function invalid(what: string, right: string): StoreError {
   return new StoreError('invalid_input', `${what} must be ${right}`)
+}
+
+/** A list that creates its items on demand. */
+interface Versions {
+  readonly length: number
+  at(index: number): VersionEntry | undefined
+}
+
+interface TimeOrder {
+  /** The number of commits that it covers, and the last of them. */
+  readonly commits: number
+  readonly head: Oid | undefined
+  /** Their latest time, ms since 1970. */
+  readonly latest: number
+  /** The indexes of their versions; undefined while the history has them in this order. */
+  readonly rows: readonly number[] | undefined
+}
+
+const nothing: TimeOrder = { commits: 0, head: undefined, latest: -Infinity, rows: undefined }
+const orders: WeakMap<History, TimeOrder> = new WeakMap()
+
+/** All versions, earliest first. Yields after each commit that is new to it. */
+function* versionsByTime(history: History): Generator<undefined, Versions> {
+  const known = orders.get(history) ?? nothing
+  const isPrefix = history.commits.at(known.commits - 1)?.oid === known.head
+  const order = yield* extend(history, isPrefix ? known : nothing)
+  orders.set(history, order)
+  const { rows } = order
+  if (rows === undefined) return history.versions
+  const at = (index: number): VersionEntry | undefined => {
+    const row = rows.at(index)
+    return row === undefined ? undefined : history.versions.at(row)
+  }
+  return { length: rows.length, at }
+}
+
+/** These versions, which are in the order of the history, earliest first. */
+function sortedByTime(versions: readonly VersionEntry[]): Versions {
+  return versions.toSorted((a, b) => a.commit.time - b.commit.time)
+}
+
+/** Whether a version comes before another one; `rows` are their indexes in the history. */
+function isEarlier(
+  a: { readonly time: number; readonly row: number },
+  b: { readonly time: number; readonly row: number },
+): boolean {
+  return a.time === b.time ? a.row < b.row : a.time < b.time
+}
+
+function* extend(history: History, before: TimeOrder): Generator<undefined, TimeOrder> {
+  const { length } = history.commits
+  const head = history.head?.oid
+  if (before.commits === length) return before
+  let { latest } = before
+  let isInOrder = before.rows === undefined
+  for (let position = before.commits; position < length; position += 1) {
+    yield
+    const time = history.timeAt(position)
+    if (time < latest) isInOrder = false
+    latest = Math.max(latest, time)
+  }
+  if (isInOrder) return { commits: length, head, latest, rows: undefined }
+  const positions = Array.from({ length }, (_, position) => position)
+  positions.sort((a, b) => history.timeAt(a) - history.timeAt(b))
+  const rows = positions.flatMap((position) => {
+    const [start, end] = history.rangeAt(position)
+    return Array.from({ length: end - start }, (_, index) => start + index)
+  })
+  return { commits: length, head, latest, rows }
 }

@@ -8,10 +8,10 @@ import { removeTemporary } from '../../disk/disk.ts'
 import { operations } from '../../format/record.ts'
 import { inSlices, TimeSlice } from '../../time-slice.ts'
 import type { CommitCount } from '../commits/commit-count.ts'
-import type { CurrentEntry } from '../snapshot/current-versions.ts'
 import type { CurrentVersion, LiveMemory } from '../snapshot/live-memory.ts'
 import { memoriesBelow } from '../snapshot/path-tree.ts'
 import {
+  type CurrentEntry,
   type DeviceState,
   type GrantState,
   type Head,

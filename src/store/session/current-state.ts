@@ -1,23 +1,27 @@
 // What an open store knows of itself now: the verified snapshot, the epochs that open it and the
 // history as far as it was read. They move in turns, one after another, with our own commits and
-// with those of other processes. Must not decide about writes.
+// with those of other processes: a newer head is verified by its new commits or, after a redaction
+// or merge, by the part that differs (FORMAT §8.1, §10). Must not decide about writes.
 
 import { Gate } from '../../async.ts'
+import { equalBytes } from '../../bytes.ts'
 import type { CacheBudget } from '../../cache-budget.ts'
-import { assert, StoreError } from '../../errors.ts'
+import { assert, hasCode, StoreError } from '../../errors.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import type { NewObject, Oid } from '../../git/objects/object.ts'
 import type { EpochKeys } from '../../keys/epoch.ts'
 import type { Identity } from '../../keys/identity.ts'
 import { findKeyring, openHeadKeyring } from '../access/authority.ts'
+import { areLostCommitsLate } from '../access/post-revocation.ts'
 import type { Epochs } from '../commits/decoded-commit.ts'
 import type { CatchUpOptions } from '../history/catch-up.ts'
 import { ContentCache, type ContentSource } from '../history/contents.ts'
-import type { History } from '../history/history.ts'
+import type { History, HistorySource } from '../history/history.ts'
 import { LocalFiles, type LocalFilesParts } from '../local/local-files.ts'
-import type { RemoteStateFile } from '../local/remote-state-file.ts'
-import type { KeyringState, Snapshot } from '../snapshot/snapshot.ts'
-import { followHead } from './follow.ts'
+import type { RecordAt, RemoteStateFile } from '../local/remote-state-file.ts'
+import type { Head, KeyringState, Snapshot } from '../snapshot/snapshot.ts'
+import { verifyRewritten } from '../verify/verify-rewritten.ts'
+import { verifyDescent, verifyHistory, type VerifyOptions } from '../verify/verify.ts'
 import { HeldHistory } from './held-history.ts'
 
 export interface StateParts extends LocalFilesParts {
@@ -238,4 +242,77 @@ export class CurrentState {
     const unlock = { type: 'identity', identity: this.identity } as const
     return (await openHeadKeyring(this.objects, this.storeId, unlock, head)).epochs
   }
+}
+
+/** What this device knows of the previous head. */
+interface Known {
+  /** Reads the history up to that head. */
+  readonly fill: () => Promise<History>
+  /** The head for which another process of this device dropped a late record (FORMAT §7.4). */
+  readonly findLeftFor: (record: Uint8Array) => RecordAt | undefined
+}
+
+/**
+ * Returns the snapshot at `head`, and whether the history below the known head was rewritten.
+ * Throws `rolled_back` if the head does not contain the known head, or what verification throws.
+ */
+export async function followHead(
+  source: HistorySource,
+  snapshot: Snapshot,
+  head: Oid,
+  { fill, findLeftFor }: Known,
+): Promise<{ readonly snapshot: Snapshot; readonly isRewritten: boolean }> {
+  const descended = await verifyDescent(source, snapshot, head)
+  if (descended !== undefined) return { snapshot: descended, isRewritten: false }
+  const filled = await tryToFill(fill)
+  const known = { head: snapshot.head, leftFor: findLeftFor(snapshot.head.record) }
+  const replaced = await replace(source, known, filled, (options) => {
+    if (filled === undefined) return verifyHistory(source, head, options)
+    return verifyRewritten(source, filled, head, options)
+  })
+  return { snapshot: replaced, isRewritten: true }
+}
+
+/** Undefined if a redaction has erased the known head. */
+async function tryToFill(fill: () => Promise<History>): Promise<History | undefined> {
+  try {
+    return await fill()
+  } catch (error) {
+    if (hasCode(error, 'object_missing')) return undefined
+    throw error
+  }
+}
+
+/**
+ * Accepts a new history as a whole if it contains the known head, unless that is late. Up to the
+ * position `base` the known history is unchanged.
+ */
+async function replace(
+  source: HistorySource,
+  { head: known, leftFor }: { readonly head: Head; readonly leftFor: RecordAt | undefined },
+  history: History | undefined,
+  verify: (
+    options: VerifyOptions,
+  ) => Promise<{ readonly snapshot: Snapshot; readonly base?: number }>,
+): Promise<Snapshot> {
+  // If a redaction has erased a dropped record, the head that it was dropped for proves it late.
+  const expected = leftFor === undefined ? [known] : [known, leftFor]
+  let contained = false
+  const { snapshot, base = -1 } = await verify({
+    onCommit: ({ record, hash }) => {
+      const isIt = (one: RecordAt): boolean => {
+        return one.height === record.height && equalBytes(one.record, hash)
+      }
+      contained ||= expected.some(isIt)
+    },
+  })
+  // All up to the base is in the past of both heads: only later commits were rewritten.
+  const position = history?.findCommit(known.commit, known.height)?.position
+  if (contained || (position !== undefined && position <= base)) return snapshot
+  // Another process may have dropped the rest as late, in a sync (FORMAT §7.4).
+  if (await areLostCommitsLate(source, known.commit, snapshot.head.commit)) return snapshot
+  throw new StoreError(
+    'rolled_back',
+    'The store was rolled back to a state before the newest known one',
+  )
 }

@@ -18,7 +18,6 @@ import type { SeenHead } from '../local/remote-state-file.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
-import { eraseRejected } from './erase.ts'
 import { keyringConflictError } from './refusals.ts'
 import { judgeUnopened, keepRefusedPack } from './refused-head.ts'
 import {
@@ -30,7 +29,7 @@ import {
   verifySuccessor,
 } from './remote-head.ts'
 import { findKnown, type RemoteHead, sourceWith } from './remote-history.ts'
-import { accessOf, type Peer } from './remote-state.ts'
+import { accessOf, eraseRejected, type Peer } from './remote-state.ts'
 import { isReplaceable, isVerdict } from './report.ts'
 
 /** How many commits are walked back without a history in RAM. */

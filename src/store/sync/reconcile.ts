@@ -16,7 +16,6 @@ import { lowestOf, rewriteHead, type Rewritten } from '../redaction/rewrite.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
-import { buildErasure } from './erase.ts'
 import { type MergedHeads, mergeHeads } from './merge.ts'
 import { notCanonicalError } from './refusals.ts'
 import { compareSettings, includesRecord, isBuiltOnRedacted } from './remote-head.ts'
@@ -27,6 +26,7 @@ import {
   type RemoteHead,
   RemoteHistory,
 } from './remote-history.ts'
+import { buildErasure } from './remote-state.ts'
 import { type SyncOptions, nothingMoved, type ReconcileResult } from './report.ts'
 import { decideLeaving, type FollowingHeads, type Leaving, takeTheirs } from './take-theirs.ts'
 /**

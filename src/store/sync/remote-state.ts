@@ -1,19 +1,29 @@
 // What this store knows of its remotes without contacting them: the newest head that each has
 // shown, which commits of ours it certainly has, how many it lacks, and which refused pack is kept.
+// Also erases the objects of heads that did not become part of our history (FORMAT §10).
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode } from '../../errors.ts'
-import type { Remote } from '../../git/exchange.ts'
-import type { Oid } from '../../git/objects/object.ts'
+import type { Incoming, Remote } from '../../git/exchange.ts'
+import { findLinks, type Oid } from '../../git/objects/object.ts'
 import { inSlices } from '../../time-slice.ts'
 import type { RemoteAccess } from '../../transport/remote-access.ts'
-import { containsRecord } from '../commits/ancestors.ts'
+import { containsCommit, containsRecord } from '../commits/ancestors.ts'
+import type { BuiltCommit } from '../commits/commit.ts'
+import { decodeCommit } from '../commits/decoded-commit.ts'
 import { findOutgoing } from '../commits/outgoing.ts'
+import type { History, HistorySource } from '../history/history.ts'
 import { findRecord } from '../history/known-commit.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
+import { rewriteHead } from '../redaction/rewrite.ts'
 import { onOneState } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
-import type { SyncOptions } from './report.ts'
+import type { Build } from '../session/writer.ts'
+import { getTree } from '../snapshot/git-reads.ts'
+import { findBlob } from '../snapshot/memory-tree.ts'
+import { verifyRemoteHead } from './remote-head.ts'
+import { loadTheirs, type RemoteHead, sourceWith } from './remote-history.ts'
+import { isVerdict, type SyncOptions } from './report.ts'
 
 /** One sync with one remote. */
 export interface Peer {
@@ -147,4 +157,201 @@ export async function findUnsent(
   if (seen.oid === commit) return []
   const there = await known.commitsBehind(seen.oid, {})
   return (await findOutgoing(session.objects, commit, there)).map(({ oid }) => oid)
+}
+
+/**
+ * Erases what these heads hold of it, durably when it resolves. In one transition: a purge between
+ * two would take from one head what another one builds on. `remains` are heads that do not verify.
+ */
+async function eraseBroughtBack(
+  session: StoreSession,
+  heads: readonly RemoteHead[],
+  options: WorkOptions,
+  remains: readonly Oid[] = [],
+): Promise<void> {
+  const write: Build<boolean> = async () => {
+    const built = await buildErasure(session, heads, options, remains)
+    return { built, result: built !== undefined }
+  }
+  if (await session.writing(write, true)) await session.erase()
+}
+
+/** Erases redacted versions that a head brought back which is not adopted. */
+export async function eraseRejected(
+  session: StoreSession,
+  incoming: Incoming,
+  theirs: RemoteHead,
+  options: WorkOptions,
+): Promise<void> {
+  // Otherwise nothing of it is in the store.
+  if (incoming.isEmpty) await eraseBroughtBack(session, [theirs], options)
+}
+
+/** A transition that keeps the head. Undefined if there is nothing to erase. Call writing alone. */
+export async function buildErasure(
+  session: StoreSession,
+  heads: readonly RemoteHead[],
+  options: WorkOptions,
+  remains: readonly Oid[] = [],
+): Promise<BuiltCommit | undefined> {
+  const history = await session.historyNow(options)
+  const dead = new Set<Oid>()
+  const gone = [...remains]
+  for (const theirs of heads) {
+    try {
+      for (const oid of await redactedOf(session, theirs, options)) dead.add(oid)
+    } catch (error) {
+      if (!hasCode(error, 'object_missing')) throw error
+      // An earlier transition has marked it dead, and the purge is faster.
+      gone.push(theirs.snapshot.head.commit)
+    }
+  }
+  for (const head of gone) {
+    for (const oid of await inSlices(remainsOf(session, history, head), options.signal)) {
+      dead.add(oid)
+    }
+  }
+  if (dead.size === 0) return undefined
+  return { snapshot: session.snapshot, objects: [], dead }
+}
+
+/** The objects that a head has and would not have after our redactions. */
+async function redactedOf(
+  session: StoreSession,
+  theirs: RemoteHead,
+  options: WorkOptions,
+): Promise<Iterable<Oid>> {
+  const { redacted } = session.snapshot
+  const known = theirs.snapshot.redacted
+  const versionIds = new Set([...redacted].filter((id) => !known.has(id)))
+  if (versionIds.size === 0) return []
+  const source = sourceWith(session, { ...theirs, objects: session.objects })
+  const history = await loadTheirs(session, theirs, options)
+  const rewritten = await rewriteHead({ source, history, versionIds, emit: drop, ...options })
+  return rewritten?.dead ?? []
+}
+
+/** Nothing of the head is kept, so the rewritten objects are not stored. */
+async function drop(): Promise<void> {}
+
+/** The commits of a head that our history lacks and that are still stored, and their memories. */
+function* remainsOf(
+  session: StoreSession,
+  history: History,
+  head: Oid,
+): Generator<undefined, readonly Oid[]> {
+  const ours = history.oids()
+  const remains: Oid[] = []
+  const reached = new Set([head])
+  for (const oid of reached) {
+    yield
+    const links = ours.has(oid) ? undefined : findLinksOf(session, oid)
+    if (links === undefined) continue
+    remains.push(oid, ...memoriesOf(session, history, oid, links.tree))
+    for (const parent of links.parents) reached.add(parent)
+  }
+  return remains
+}
+
+function findLinksOf({ objects }: StoreSession, oid: Oid): ReturnType<typeof findLinks> {
+  return tolerant(undefined, () => {
+    const object = objects.read(oid)
+    return object?.type === 'commit' ? findLinks(object.body) : undefined
+  })
+}
+
+/** The contents that a commit wrote, unless our history has them too. */
+function memoriesOf(session: StoreSession, history: History, oid: Oid, root: Oid): readonly Oid[] {
+  const { objects, storeId, epochs, snapshot } = session
+  return tolerant([], () => {
+    const memories = getTree(objects, root).find(({ name }) => name === 'm')?.oid
+    const body = objects.read(oid)?.body
+    if (memories === undefined || body === undefined) return []
+    const { record, hash } = decodeCommit(storeId, epochs, oid, body)
+    const source: HistorySource = { objects, storeId, epochs }
+    const isOurs =
+      findRecord(source, history, { height: record.height, record: hash }) !== undefined
+    const kept = new Set<string>()
+    for (const { memoryId, versionId } of record.rows) {
+      if (isOurs && !snapshot.redacted.has(versionId)) kept.add(memoryId)
+    }
+    return record.rows.flatMap(({ memoryId, operation }) => {
+      if (kept.has(memoryId) || operation === undefined || operation === 'deleted') return []
+      return findBlob(objects, memories, memoryId) ?? []
+    })
+  })
+}
+
+/** Returns `otherwise` if an object is unreadable: a purge has erased it, or no key opens it. */
+function tolerant<T>(otherwise: T, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (isVerdict(error)) return otherwise
+    throw error
+  }
+}
+
+/** Notes heads durably, before any of their objects becomes part of the store. */
+export function noteFetches(
+  { objects, seenRemotes }: StoreSession,
+  heads: readonly Oid[],
+): Promise<void> {
+  return objects.exclusive(() => seenRemotes.noteFetches(heads))
+}
+
+/**
+ * Runs after a sync has adopted the remote's head: erases the redacted versions that noted heads
+ * still hold, and returns the heads that are in our own history, missing or refused. Most of them
+ * are missing soon: the merge with a head that held redacted versions has marked it dead, and a
+ * purge may erase it, or its ancestors, while it is verified here.
+ */
+export async function findSettled(
+  session: StoreSession,
+  options: SyncOptions,
+): Promise<readonly Oid[]> {
+  const { objects, seenRemotes } = session
+  const heads = seenRemotes.fetches()
+  const found: Oid[] = []
+  for (const head of heads) if (await isUnsettled(session, head, options)) found.push(head)
+  let unsettled: readonly Oid[] = found
+  if (unsettled.length > 0 && (await session.reading(({ redacted }) => redacted.size > 0))) {
+    const history = await session.loadHistory(options)
+    const verified = await verifyAll(session, history, unsettled, options)
+    const refused = unsettled.filter((head) => !verified.has(head))
+    await eraseBroughtBack(session, [...verified.values()], options, refused)
+    unsettled = [...verified.keys()].filter((head) => objects.read(head) !== undefined)
+  }
+  return heads.filter((head) => !unsettled.includes(head))
+}
+
+async function isUnsettled(
+  session: StoreSession,
+  head: Oid,
+  { signal }: SyncOptions,
+): Promise<boolean> {
+  const { objects } = session
+  const { commit } = await session.reading((now) => now.head)
+  // Looked for last: a purge may take it between two turns.
+  if (objects.read(head) === undefined) return false
+  return !(await inSlices(containsCommit(objects, commit, head), signal))
+}
+
+/** Verifies each head; those that are refused are not in the result. */
+async function verifyAll(
+  session: StoreSession,
+  history: History,
+  heads: readonly Oid[],
+  options: SyncOptions,
+): Promise<ReadonlyMap<Oid, RemoteHead>> {
+  const verified = new Map<Oid, RemoteHead>()
+  const from = { session, objects: session.objects }
+  for (const head of heads) {
+    try {
+      verified.set(head, await verifyRemoteHead(from, history, head, options))
+    } catch (error) {
+      if (!isVerdict(error)) throw error
+    }
+  }
+  return verified
 }

@@ -22,8 +22,8 @@ import { encodeRoot } from '../snapshot/root-tree.ts'
 import {
   authorState,
   beforeGenesis,
-  type DeviceState,
   type CommitEffect,
+  type DeviceState,
   type GrantState,
   type Head,
   type KeyringState,

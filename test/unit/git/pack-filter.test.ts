@@ -5,6 +5,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { systemDisk } from '../../../src/disk/disk.ts'
+import { filterPacks } from '../../../src/git/maintenance/pack-job.ts'
 import { OidList } from '../../../src/git/objects/oid-list.ts'
 import { makeDelta } from '../../../src/git/pack/delta.ts'
 import {
@@ -12,7 +13,6 @@ import {
   encodeEntryHeader,
   encodeOffsetDeltaHeader,
 } from '../../../src/git/pack/pack-entry.ts'
-import { filterPacks } from '../../../src/git/pack/pack-filter.ts'
 import { PackSet } from '../../../src/git/pack/pack-set.ts'
 import { type PackInput, writePack } from '../../../src/git/pack/pack-writer.ts'
 import {

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { toHex } from '../../../src/bytes.ts'
 import { signingKeyPair } from '../../../src/crypto/signature.ts'
-import { formatGrant, grantKeysOf, grantOf, parseGrant } from '../../../src/keys/grant.ts'
+import { formatGrant, grantKeysOf, grantOf, parseGrant } from '../../../src/keys/wraps.ts'
 import { countingRandom, idOf } from '../../support/forge-seal.ts'
 
 const random = countingRandom('grant')

@@ -5,8 +5,15 @@ import { concatBytes, fromHex, label, toHex } from '../../../src/bytes.ts'
 import { hash256 } from '../../../src/crypto/digest.ts'
 import { sign, signingKeyPair } from '../../../src/crypto/signature.ts'
 import { epochKeys } from '../../../src/keys/epoch.ts'
-import { type GrantKeys, grantKeysOf, grantOf } from '../../../src/keys/grant.ts'
-import { decodeWraps, makeWraps, openWraps, type Wraps } from '../../../src/keys/wraps.ts'
+import {
+  decodeWraps,
+  type GrantKeys,
+  grantKeysOf,
+  grantOf,
+  makeWraps,
+  openWraps,
+  type Wraps,
+} from '../../../src/keys/wraps.ts'
 import { wrapsMax } from '../../../src/limits.ts'
 import { countingRandom, idOf } from '../../support/forge-seal.ts'
 

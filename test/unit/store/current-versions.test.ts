@@ -4,8 +4,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { CurrentVersions } from '../../../src/store/snapshot/current-versions.ts'
 import type { CurrentVersion } from '../../../src/store/snapshot/live-memory.ts'
+import { CurrentVersions } from '../../../src/store/snapshot/snapshot.ts'
 import { seed } from '../../support/seed.ts'
 
 const hex = (length: number, of: number): string => of.toString(16).padStart(length, '0')

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
-import { pathProgram } from '../../../src/transport/path-git.ts'
+import { pathProgram } from '../../../src/transport/process-wire.ts'
 import { Endurance } from '../../../src/transport/stall.ts'
 import { bareRemote } from '../../support/clones.ts'
 import { failureOf } from '../../support/faulty-remotes.ts'

@@ -7,8 +7,7 @@ import { sign, type SigningKeyPair, signingKeyPair } from '../../../src/crypto/s
 import { encodeBase32 } from '../../../src/format/base32.ts'
 import { noHedge, wrapContext } from '../../../src/format/envelope.ts'
 import { type EpochKeys, epochKeys } from '../../../src/keys/epoch.ts'
-import { formatGrant, grantKeysOf, grantOf } from '../../../src/keys/grant.ts'
-import { makeWraps } from '../../../src/keys/wraps.ts'
+import { formatGrant, grantKeysOf, grantOf, makeWraps } from '../../../src/keys/wraps.ts'
 import {
   countingRandom,
   flipBit,

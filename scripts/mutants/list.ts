@@ -319,16 +319,8 @@ const journal: MutantList = {
 const syncAndMerge: MutantList = {
   'unit/store/sync/change-members.test.ts': [
     without('changeMembers', 'catchUpWith(', 'asks every remote, unless told to continue with one'),
-    without(
-      'push',
-      'isSent = true',
-      'refuses after receiving it is pending, and settled by a sync',
-    ),
-    swap(
-      'push',
-      ['(await takeBack(session, commit))', 'true'],
-      'was sent is undone, and made again once the host serves',
-    ),
+    without('push', 'isSent = true', 'receiving it is pending, and settled by a sync'),
+    swap('push', ['(await takeBack(session, commit))', 'true'], 'made again once the host serves'),
     never('catchUpWith', 'only === true', 'asks every remote, unless told to continue with one'),
   ],
   'unit/store/sync/keyring-conflict.test.ts': [
@@ -344,11 +336,7 @@ const syncAndMerge: MutantList = {
     ),
   ],
   'attack/first-contact.test.ts': [
-    never(
-      'judge',
-      'lacksSome && !lacksOwnOnly(',
-      'misleads a member that missed the removal, until an owner repairs it',
-    ),
+    never('judge', 'lacksSome && !lacksOwnOnly(', 'until an owner repairs it'),
     without('checkRemoval', 'checkAuthor(', 'by a writer is no removal'),
   ],
   'attack/remote-commits.test.ts': [

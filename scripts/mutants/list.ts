@@ -174,7 +174,7 @@ const verify: MutantList = {
     swap(
       'openMemory',
       ['memory.path === detail.path &&', ''],
-      'commitments are refused memory_mismatch: a memory at another path',
+      'memory_mismatch: a memory at another path',
     ),
   ],
   'attack/redaction.test.ts': [
@@ -229,7 +229,7 @@ const redactionAndPurge: MutantList = {
       ['&& equalBytes(codeOf(secret, body), code)', ''],
       'without the code of this device erases no live memory, and is reported',
     ),
-    without('runPackJob', 'checkUnreached(', 'names reachable objects journal_corrupt: a blob'),
+    without('runPackJob', 'checkUnreached(', 'reachable objects journal_corrupt: a blob'),
   ],
   'unit/git/purge.test.ts': [
     never(

@@ -134,7 +134,8 @@ export async function findState(
     for (const versionId of readRedacted(part)) redacted.add(versionId)
     if (slice.isOver()) await slice.next()
   }
-  const kept = Snapshot.of({ head: headOf(base), keyring, settings }, { memories, redacted })
+  const state = { head: headOf(base), keyring, settings }
+  const kept = await inSlices(Snapshot.making(state, { memories, redacted }))
   const changes = new Map<string, CurrentVersion>()
   for (const part of files.changes) {
     for (const [memoryId, version] of readMemories(part, header.kids)) {

@@ -18,6 +18,8 @@ import type { CurrentVersion, LiveMemory } from './live-memory.ts'
 
 /** A directory with more memories below it is split. */
 export const FLAT_MAX = 16
+/** Memories that are sorted into directories between two pauses. */
+const STEP = 256
 const DIGIT_0 = '0'.charCodeAt(0)
 const LETTER_A = 'a'.charCodeAt(0)
 const DIGITS = '0123456789abcdef'.split('')
@@ -51,7 +53,12 @@ export class MemoryTree {
   }
 
   static of(versions: readonly LiveVersion[] = []): MemoryTree {
-    return new MemoryTree(directoryOf(versions, 0), undefined)
+    return atOnce(MemoryTree.making(versions))
+  }
+
+  /** `of` in steps. */
+  static *making(versions: readonly LiveVersion[]): Generator<undefined, MemoryTree> {
+    return new MemoryTree(yield* directoryOf(versions, 0), undefined)
   }
 
   /** The same tree, with the ids of a verified root tree in git, whose memories these are. */
@@ -91,7 +98,7 @@ export class MemoryTree {
 
   without(memoryId: string): MemoryTree {
     if (this.find(memoryId) === undefined) return this
-    return new MemoryTree(remove(this.#root, 0, memoryId) ?? directoryOf([], 0), this.#objects)
+    return new MemoryTree(remove(this.#root, 0, memoryId) ?? flat([]), this.#objects)
   }
 
   [Symbol.iterator](): Generator<LiveVersion, undefined> {
@@ -161,16 +168,23 @@ function otherTree(): StoreError {
 }
 
 /** A directory of memories whose ids are equal up to `depth`. */
-function directoryOf(versions: readonly LiveVersion[], depth: number): TreeDirectory {
+function* directoryOf(
+  versions: readonly LiveVersion[],
+  depth: number,
+): Generator<undefined, TreeDirectory> {
+  yield
   if (versions.length <= FLAT_MAX) return flat(versions)
   const groups: (LiveVersion[] | undefined)[] = DIGITS.map(() => undefined)
-  for (const version of versions) {
+  for (const [index, version] of versions.entries()) {
+    if (index % STEP === 0) yield
     const digit = digitAt(version.live.memoryId, depth)
     const group = groups[digit]
     if (group === undefined) groups[digit] = [version]
     else group.push(version)
   }
-  return split(groups.map((group) => group && directoryOf(group, depth + 1)))
+  const directories: (TreeDirectory | undefined)[] = []
+  for (const group of groups) directories.push(group && (yield* directoryOf(group, depth + 1)))
+  return split(directories)
 }
 
 /** Those that were read from a cache are in another order. */
@@ -204,7 +218,7 @@ function put(
     const at = above === -1 ? memories.length : above
     const replaced = memories[at]?.live.memoryId === memoryId ? 1 : 0
     const changed = memories.toSpliced(at, replaced, version)
-    return changed.length > FLAT_MAX ? directoryOf(changed, depth) : flat(changed)
+    return changed.length > FLAT_MAX ? atOnce(directoryOf(changed, depth)) : flat(changed)
   }
   const digit = digitAt(memoryId, depth)
   const child = put(directory.directories[digit], depth + 1, version)

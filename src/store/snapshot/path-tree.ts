@@ -3,6 +3,7 @@
 // directory exists only while a memory is below it. Kept in RAM only and never written.
 
 import { StoreError } from '../../errors.ts'
+import { atOnce } from '../../time-slice.ts'
 import type { LiveMemory } from './live-memory.ts'
 import { SharedMap } from './shared-map.ts'
 
@@ -35,7 +36,14 @@ export class PathTree<Memory extends PlacedMemory = LiveMemory> {
   static of<Memory extends PlacedMemory = LiveMemory>(
     memories: Iterable<Memory> = [],
   ): PathTree<Memory> {
-    return new PathTree(directoryOf('', [...memories], 1))
+    return atOnce(PathTree.making([...memories]))
+  }
+
+  /** `of` in steps. */
+  static *making<Memory extends PlacedMemory = LiveMemory>(
+    memories: readonly Memory[],
+  ): Generator<undefined, PathTree<Memory>> {
+    return new PathTree(yield* directoryOf('', memories, 1))
   }
 
   find(path: string): PathNode<Memory> | undefined {
@@ -91,14 +99,15 @@ function segmentsOf(path: string): readonly string[] {
 }
 
 /** A directory of memories whose paths are equal up to `start`, where the next name begins. */
-function directoryOf<Memory extends PlacedMemory>(
+function* directoryOf<Memory extends PlacedMemory>(
   name: string,
   memories: readonly Memory[],
   start: number,
-): PathNode<Memory> {
+): Generator<undefined, PathNode<Memory>> {
   const files: PathNode<Memory>[] = []
   const below = new Map<string, Memory[]>()
-  for (const memory of memories) {
+  for (const [index, memory] of memories.entries()) {
+    if (index % STEP === 0) yield
     const end = memory.path.indexOf('/', start)
     if (end === -1) files.push(fileOf(memory.path.slice(start), memory))
     else {
@@ -108,9 +117,10 @@ function directoryOf<Memory extends PlacedMemory>(
       else known.push(memory)
     }
   }
-  const directories = Array.from(below, ([child, some]) => {
-    return directoryOf(child, some, start + child.length + 1)
-  })
+  const directories: PathNode<Memory>[] = []
+  for (const [child, some] of below) {
+    directories.push(yield* directoryOf(child, some, start + child.length + 1))
+  }
   const nodes = [...files, ...directories]
   const names = nodes.map((node) => node.name)
   const children = SharedMap.ofLists(names, nodes)
@@ -171,6 +181,8 @@ function emptyDirectory<Memory extends PlacedMemory>(): Pick<
 }
 
 /** Shared by all files. */
+/** Memories that are sorted into directories between two pauses. */
+const STEP = 256
 const noChildren: SharedMap<never> = SharedMap.of()
 
 function pathConflict(): StoreError {

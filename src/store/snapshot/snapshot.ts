@@ -158,11 +158,19 @@ export class Snapshot implements SnapshotParts {
    */
   static of(
     state: Pick<SnapshotParts, 'head' | 'keyring' | 'settings'>,
-    { memories = [], ...others }: Contents = {},
+    contents: Contents = {},
   ): Snapshot {
+    return atOnce(Snapshot.making(state, contents))
+  }
+
+  /** `of` in steps. */
+  static *making(
+    state: Pick<SnapshotParts, 'head' | 'keyring' | 'settings'>,
+    { memories = [], ...others }: Contents,
+  ): Generator<undefined, Snapshot> {
     const all = [...memories]
-    const current = CurrentVersions.of(all)
-    const paths = PathTree.of(all.flatMap(([, { live }]) => live ?? []))
+    const current = yield* CurrentVersions.making(all)
+    const paths = yield* PathTree.making(all.flatMap(([, { live }]) => live ?? []))
     const nothing = { devices: noStates, grants: noStates, redacted: noVersions, isCached: false }
     return new Snapshot({ ...nothing, ...others, ...state, current, paths })
   }
@@ -238,14 +246,20 @@ export class CurrentVersions implements Iterable<CurrentEntry> {
     this.#others = others
   }
 
-  static of(entries: Iterable<CurrentEntry> = []): CurrentVersions {
+  static of(entries: readonly CurrentEntry[] = []): CurrentVersions {
+    return atOnce(CurrentVersions.making(entries))
+  }
+
+  /** `of` in steps. */
+  static *making(entries: readonly CurrentEntry[]): Generator<undefined, CurrentVersions> {
     const live: LiveVersion[] = []
     const others: [string, string][] = []
     for (const [memoryId, version] of entries) {
+      yield
       if (isLive(version)) live.push(version)
       else others.push([packId(memoryId), pack(version)])
     }
-    return new CurrentVersions(MemoryTree.of(live), SharedMap.of(others))
+    return new CurrentVersions(yield* MemoryTree.making(live), SharedMap.of(others))
   }
 
   get size(): number {

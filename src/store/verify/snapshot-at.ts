@@ -60,7 +60,7 @@ export function* snapshotAt(
     for (const versionId of redacts) redacted.add(versionId)
     yield
   }
-  return Snapshot.of(state, { memories, devices, grants, redacted })
+  return yield* Snapshot.making(state, { memories, devices, grants, redacted })
 }
 
 /** The epoch that a commit is sealed under: that of the newest keyring in its past. */

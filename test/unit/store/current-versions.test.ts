@@ -53,7 +53,7 @@ describe('current versions', () => {
           }
           expect(versions.get(memoryId)).toEqual(model.get(memoryId))
         }
-        expect(new Map(CurrentVersions.of(model))).toEqual(model)
+        expect(new Map(CurrentVersions.of([...model]))).toEqual(model)
         for (const [one, expected] of [...left, [versions, model] as const]) {
           expect(new Map(one)).toEqual(expected)
           expect([...one]).toHaveLength(expected.size)

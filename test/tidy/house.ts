@@ -7,17 +7,17 @@ import type { SourceFile } from './source.ts'
 
 /** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
-  'lines of src': 92_000,
-  'files of src': 765,
-  'lines of test and scripts': 113_000,
-  'percent of lines in src that are statements, at least': 49,
-  'files of src with one importer': 270,
-  'files of src of at most 40 lines': 115,
-  'files side by side in a folder': 45,
+  'lines of src': 87_700,
+  'files of src': 555,
+  'lines of test and scripts': 112_000,
+  'percent of lines in src that are statements, at least': 50,
+  'files of src with one importer': 135,
+  'files of src of at most 40 lines': 40,
+  'files side by side in a folder': 30,
   'files in the root of src/cli': 8,
-  'files in src/store/sync': 19,
-  'type names declared twice or more': 96,
-  'odd comments in a thousand': 20,
+  'files in src/store/sync': 14,
+  'type names declared twice or more': 5,
+  'odd comments in a thousand': 10,
 } as const
 
 type Name = keyof typeof limits

@@ -1,5 +1,5 @@
 // The work of one handle of a store while others do the same: `runSteps` in the process of a test,
-// or as one of its own, `node beside-steps.mjs <directory> <state directory> <identity file> <name>
+// or in a new process, `node beside-steps.mjs <directory> <state directory> <identity file> <name>
 // <steps as JSON>`. A step starts before the one before it has ended. Prints the changes that the
 // store has acknowledged, and those that it has refused.
 

@@ -334,7 +334,7 @@ class Checkpointer {
   async #mergePacks(final: boolean): Promise<void> {
     const { packer, objects } = this.#parts
     const names = planMerge(objects.packs.packs())
-    // Of a process for each change, only every third or so has to wait for a merge.
+    // If each change has a process of its own, about one in three waits for a merge.
     if (names.length < (final ? mergedAtCloseMin : 2)) return
     try {
       await packer.merge(names)

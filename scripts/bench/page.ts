@@ -52,9 +52,9 @@ export function renderPage(machine: string, command: string, sections: readonly 
   const parts = [
     '# Benchmarks',
     wrap(
-      `Written by \`${command}\` on ${machine}. What is compared took turns in one run. A ratio ` +
-        'to something that waits for a disk holds for that disk alone; processor time carries ' +
-        'over, and stands next to each.',
+      `Written by \`${command}\` on ${machine}. The compared programs took turns in one run. A ` +
+        'ratio to something that waits for a disk holds for that disk alone; processor time ' +
+        'carries over, and stands next to each.',
     ),
     '## Budgets',
     renderTable(

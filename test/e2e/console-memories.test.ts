@@ -171,6 +171,29 @@ describe.skipIf(missing)(`memories in a browser${note}`, { tags: ['slow'] }, () 
     expect((await contentsOf(store))['/new/two.md']).toBe('hello')
   })
 
+  test('a late editor does not take the focus from the path of a new memory', async () => {
+    const { page } = await opened()
+    for (const path of ['/first.md', '/second.md']) {
+      let loadEditor = (): void => {}
+      const mayLoad = new Promise<void>((resolve) => {
+        loadEditor = resolve
+      })
+      await page.route('**/code-editor-*.js', async (route) => {
+        await mayLoad
+        await route.continue()
+      })
+      await page.keyboard.press('n')
+      const field = page.getByLabel('Path', { exact: true })
+      await page.locator('input:focus').and(field).waitFor()
+      loadEditor()
+      await page.getByRole('textbox', { name: 'Text of the new memory' }).waitFor()
+      await page.keyboard.type(path.slice(1))
+      expect(await field.inputValue()).toBe(path)
+      await page.goBack()
+      await page.getByRole('heading', { name: 'Recent activity' }).waitFor()
+    }
+  })
+
   test('the whole page is of a moment of the past, and cannot be edited there', async () => {
     const { page, store } = await opened()
     await openMemory(page, 'decisions.md')

@@ -1,6 +1,6 @@
 // Fields with their labels.
 
-import { useId } from 'preact/hooks'
+import { useEffect, useId, useRef } from 'preact/hooks'
 
 interface FieldProps {
   readonly label: string
@@ -28,6 +28,11 @@ export function Field(props: FieldProps) {
   const { label, value, onValue, type = 'text', isLazy = false, min, step } = props
   const { isRequired = false, autoFocus = false } = props
   const id = useId()
+  const input = useRef<HTMLInputElement>(null)
+  // A browser heeds the attribute once a page, and in a dialog.
+  useEffect(() => {
+    if (autoFocus) input.current?.focus()
+  }, [])
   const take = (event: { readonly currentTarget: { readonly value: string } }): void =>
     onValue(event.currentTarget.value)
   return (
@@ -35,6 +40,7 @@ export function Field(props: FieldProps) {
       <label for={id}>{label}</label>
       <input
         id={id}
+        ref={input}
         {...types[type]}
         value={value}
         min={min}

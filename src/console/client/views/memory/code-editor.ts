@@ -40,7 +40,7 @@ interface Shown {
 export function showEditor(parent: HTMLElement, options: EditorOptions): Shown {
   const state = EditorState.create({ doc: options.text, extensions: extensionsOf(options) })
   const view = new EditorView({ state, parent })
-  view.focus()
+  takeFocus(view)
   return view
 }
 
@@ -58,8 +58,13 @@ export function showMerge(parent: HTMLElement, options: MergeEditorOptions): Sho
     revertControls: 'a-to-b',
     collapseUnchanged: { margin: 3, minSize: 6 },
   })
-  view.b.focus()
+  takeFocus(view.b)
   return view
+}
+
+/** The editor may load late: a field that someone types in keeps the focus. */
+function takeFocus(view: EditorView): void {
+  if (document.activeElement?.matches('input') !== true) view.focus()
 }
 
 function extensionsOf({ label, onText, onSave }: EditorOptions): readonly Extension[] {

@@ -218,7 +218,6 @@ function shown(text: Overlap['ours']): string {
   return text === '' ? '(deleted)' : text
 }
 
-/** The id of the draft: a new memory has no id. */
 /** Keeps the draft of a new memory, which has no id. */
 const NEW = ''
 const EMPTY = { base: '', expectedSha256: '' }

@@ -7,12 +7,12 @@ import type { SourceFile } from './source.ts'
 
 /** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
-  'lines of src': 87_700,
-  'files of src': 555,
-  'lines of test and scripts': 112_000,
+  'lines of src': 92_000,
+  'files of src': 580,
+  'lines of test and scripts': 116_000,
   'percent of lines in src that are statements, at least': 50,
-  'files of src with one importer': 135,
-  'files of src of at most 40 lines': 40,
+  'files of src with one importer': 150,
+  'files of src of at most 40 lines': 45,
   'files side by side in a folder': 30,
   'files in the root of src/cli': 8,
   'files in src/store/sync': 14,

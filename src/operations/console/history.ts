@@ -9,18 +9,29 @@ import type { TextState } from '../../store/history/history-diff.ts'
 import type { GroupedChange, TimelineFilter, VersionGroup } from '../../store/history/timeline.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { countHidden } from '../../text/visible.ts'
+import {
+  type MergeChoice,
+  type OpenMerge,
+  readMerge,
+  settledText,
+  settleMerge,
+  settlingReason,
+} from '../merges.ts'
 import { operationsIn } from '../operation.ts'
 import {
   type ConsoleContext,
   type ListInput,
   commit,
+  hash,
   limitOf,
   listOf,
   pageFields,
   pointOf,
   reading,
+  reasonField,
   short,
   time,
+  writing,
 } from './operation.ts'
 
 const STRETCHES_MAX = 1000
@@ -41,6 +52,11 @@ const COUNTED_MAX = 200
 
 /** Where a day begins: an IANA name such as `Europe/Berlin`. */
 const timeZone = z.string().max(64)
+
+const choice: z.ZodType<MergeChoice> = z.union([
+  z.strictObject({ keep: z.enum(['ours', 'theirs', 'both']) }),
+  z.strictObject({ content: z.string() }),
+])
 
 /** Merges beyond it are found in the histories of their memories. */
 const mergesMax = 1000
@@ -127,8 +143,21 @@ export const historyOperations = {
     const result = await history.version(versionId)
     // A memory that a merge only moved has one input, which it does not list.
     const inputs = await Promise.all(merge.inputs.map((id) => history.version(id)))
-    return { merge, inputs, result }
+    return { merge, inputs, result, settling: await settlingOf(context, versionId) }
   }),
+
+  /** Gives the memory the chosen text, and marks the merge as reviewed. */
+  'merges.settle': writing(
+    'the settling of merges',
+    { versionId: short, choice, expectedSha256: hash, ...reasonField },
+    async ({ store, writer, seen }, { versionId, reason, ...request }) => {
+      const open = await readMerge(store, await mergesOf(store), versionId)
+      const why = reason ?? settlingReason(open, request.choice)
+      const { commit } = await settleMerge(writer(why), open, request)
+      if (!seen.read().has(versionId)) seen.mark([versionId])
+      return { commit, memoryId: open.merge.memoryId }
+    },
+  ),
 
   'merges.unseen': reading({}, async ({ store, seen }) => {
     const looks = seen.read()
@@ -179,6 +208,36 @@ async function rowsOf({ store, seen, work }: ConsoleContext) {
     const deviceNames = merge.inputDevices.map((id) => names.get(id) ?? '')
     return Object.assign({ isSeen: looks.has(merge.versionId), deviceNames }, merge)
   })
+}
+
+/**
+ * The memory as it is now, and what each choice would make of it; undefined for one that is
+ * refused. There is nothing to settle once the memory is deleted.
+ */
+async function settlingOf({ store }: ConsoleContext, versionId: string) {
+  const open = await readMerge(store, await mergesOf(store), versionId)
+  const { current, sides } = open
+  if (current === undefined) return undefined
+  const { content, path, sha256 } = current
+  return { content, path, sha256, ours: describe('ours'), theirs: describe('theirs') }
+
+  function describe(keep: 'ours' | 'theirs') {
+    if (sides === undefined) return undefined
+    const { version, deviceName, isThisDevice } = sides[keep]
+    const side = { versionId: version.versionId, deviceName, isThisDevice }
+    return { ...side, text: findSettled(open, keep) }
+  }
+}
+
+/** Undefined for a choice that is refused; `content` is undefined if it deletes the memory. */
+function findSettled(open: OpenMerge, keep: 'ours' | 'theirs') {
+  try {
+    const { path, content } = settledText(open, { keep }) ?? {}
+    return { path, content }
+  } catch (error) {
+    if (error instanceof StoreError) return undefined
+    throw error
+  }
 }
 
 interface KnownMerges {

@@ -5,7 +5,7 @@
 import { formatId } from '../../format/id.ts'
 import type { CommitEntry, VersionEntry } from './history-rows.ts'
 import type { History } from './history.ts'
-import { findMovedFrom, isOneSided, joinOf, mergedInputsOf } from './version-inputs.ts'
+import { findMovedFrom, inputsOf, isOneSided, joinOf, mergedInputsOf } from './version-inputs.ts'
 
 /**
  * `combined`: the text has parts of several inputs; `kept`: it is that of one input, named by
@@ -27,6 +27,8 @@ export interface Conflict {
   /** The devices, `dev_…`, that wrote `inputs`, in their order. */
   readonly inputDevices: readonly string[]
   readonly combination: Combination
+  /** The newest version that the first two of `inputs` have in common. */
+  readonly base: string | undefined
   /** The one of `inputs` whose text was kept. */
   readonly kept: string | undefined
   /** The other memory, `mem_…`, which had the same path and was deleted for this one. */
@@ -68,12 +70,14 @@ function describe(history: History, entry: VersionEntry): Conflict {
   const inputs = mergedInputsOf(history, entry)
   const kept = inputs.find((input) => isTextOf(input, entry))
   const joined = inputs.find(({ memoryId }) => memoryId !== entry.memoryId)
+  const base = inputsOf(history, entry)[1]?.common
   return {
     versionId: formatId('version', entry.versionId),
     memoryId: formatId('memory', entry.memoryId),
     path: entry.path,
     inputs: inputs.map(({ versionId }) => formatId('version', versionId)),
     inputDevices: inputs.map(({ commit }) => formatId('device', commit.deviceId)),
+    base: base && formatId('version', base.versionId),
     combination: combinationOf(entry, kept),
     kept: kept && formatId('version', kept.versionId),
     joined: joined && formatId('memory', joined.memoryId),

@@ -77,6 +77,7 @@ test('versions that merges elsewhere combined are counted, and some are named', 
     const none = {
       inputs: [],
       inputDevices: [],
+      base: undefined,
       kept: undefined,
       joined: undefined,
       movedFrom: undefined,

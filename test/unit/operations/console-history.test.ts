@@ -247,4 +247,72 @@ describe('merges', () => {
     const other = ask('merges.show', { versionId: 'memver_other' })
     await expect(other).rejects.toMatchObject({ code: 'not_found' })
   })
+
+  test(
+    'are settled by either side, and only on the text that was seen',
+    { tags: 'slow' },
+    async () => {
+      const { second, first, ask, versionId } = await overlapping()
+      const { settling } = await ask('merges.show', { versionId })
+      const [ours, theirs] = ['one\nzwei\nthree\nFOUR\n', 'one\nTWO\nthree\nFOUR\n']
+      expect(settling).toMatchObject({
+        ours: { isThisDevice: true, text: { path: '/a.md', content: ours } },
+        theirs: { isThisDevice: false, text: { path: '/a.md', content: theirs } },
+      })
+      const expectedSha256 = settling?.sha256 ?? ''
+      await second.store.as(author).append('/a.md', 'five')
+      const choice = { keep: 'ours' } as const
+      const stale = ask('merges.settle', { versionId, choice, expectedSha256 })
+      await expect(stale).rejects.toMatchObject({ code: 'precondition_failed' })
+      expect((await ask('merges.unseen', {})).count).toBe(1)
+      const again = (await ask('merges.show', { versionId })).settling?.sha256 ?? ''
+      const settled = await ask('merges.settle', { versionId, choice, expectedSha256: again })
+      expect((await contentsOf(second.store))['/a.md']).toBe(`${ours}five\n`)
+      expect((await ask('merges.unseen', {})).count).toBe(0)
+      const { data } = await second.store.history.versions({ limit: 1 })
+      expect(data).toMatchObject([{ commit: settled.commit, reason: 'Kept one side of a merge' }])
+      await sync(second)
+      await sync(first)
+      expect((await contentsOf(first.store))['/a.md']).toBe(`${ours}five\n`)
+    },
+  )
+
+  test('that were edited in the same lines since are not settled', { tags: 'slow' }, async () => {
+    const { second, ask, versionId } = await overlapping()
+    await second.store.as(author).edit('/a.md', (now) => now.replace('zwei', 'deux'))
+    const { settling } = await ask('merges.show', { versionId })
+    expect(settling).toMatchObject({ ours: { text: undefined }, theirs: { text: undefined } })
+    const expectedSha256 = settling?.sha256 ?? ''
+    const kept = ask('merges.settle', { versionId, choice: { keep: 'ours' }, expectedSha256 })
+    await expect(kept).rejects.toMatchObject({ code: 'precondition_failed' })
+    const choice = { content: 'mine\n' }
+    await ask('merges.settle', { versionId, choice, expectedSha256 })
+    expect((await contentsOf(second.store))['/a.md']).toBe('mine\n')
+  })
+
+  test('keep both without another version', { tags: 'slow' }, async () => {
+    const { second, ask, versionId } = await overlapping()
+    const { head } = await second.store.summary()
+    const expectedSha256 = (await ask('merges.show', { versionId })).settling?.sha256 ?? ''
+    const settle = { versionId, choice: { keep: 'both' }, expectedSha256 } as const
+    expect((await ask('merges.settle', settle)).commit).toBeUndefined()
+    expect((await ask('merges.unseen', {})).count).toBe(0)
+    expect((await second.store.summary()).head).toBe(head)
+  })
 })
+
+/** A merge of which both sides changed line 2, and the other one line 4 too. */
+async function overlapping() {
+  const url = bareRemote()
+  const first = await firstClone(url)
+  await first.store.as(author).write('/a.md', 'one\ntwo\nthree\nfour\n')
+  await sync(first)
+  const second = await joinClone(first, url)
+  await first.store.as(author).write('/a.md', 'one\nTWO\nthree\nFOUR\n')
+  await second.store.as(author).write('/a.md', 'one\nzwei\nthree\nfour\n')
+  await sync(first)
+  await sync(second)
+  const ask = askerOf(memberSubject(consoleUser(second.store)))
+  const { versionId = '' } = (await ask('merges.list', {})).merges[0] ?? {}
+  return { first, second, ask, versionId }
+}

@@ -1,5 +1,5 @@
 // `conflicts`: lists what merges have combined, and from which versions, until the user of this
-// device has marked it as looked at.
+// device has settled it or marked it as looked at.
 
 import { pageJson, type Wire } from '../../../operations/wire.ts'
 import type { Conflict } from '../../../store/history/conflicts.ts'
@@ -13,6 +13,7 @@ import {
   type Input,
   usageError,
 } from '../../call/command.ts'
+import { authorOptions, colourOption } from '../../call/options.ts'
 import { withStore } from '../../store/open-store.ts'
 import { markSeen, readSeen } from '../../store/seen-conflicts.ts'
 import { deviceText, type DeviceNames } from '../../text/device-text.ts'
@@ -20,18 +21,29 @@ import { timeFormat, type TimeFormat } from '../../text/times.ts'
 import { resolveVersion } from '../../text/versions-text.ts'
 import { wire } from '../../text/wire.ts'
 import { countText } from '../../text/words.ts'
+import { resolve } from './resolve.ts'
 
 export const commands: readonly Command[] = [
   {
     name: 'conflicts',
     summary: 'Show what merges have combined, joined or moved aside, and from which versions',
-    usage: '[<version>…]',
+    usage: '[<version-or-path>…]',
     options: {
       '-n, --limit <number>': 'At most this many',
       '--all': 'Also those that are marked as looked at',
       '--seen': 'Mark these versions, or all, as looked at on this device',
+      '--resolve': 'Settle them, on a terminal one after the other with both sides in view',
+      '--keep <side>': 'With --resolve: ours, theirs, both, or the name of the device',
+      '--allow-disk-temp': 'With --resolve: accept a plaintext file on disk for the editor',
+      ...colourOption,
+      ...authorOptions,
     },
     notes: [
+      '--resolve lets you choose the lines that both sides changed: those of this device (ours), ' +
+        'of the other one (theirs), both as they are now, or your own text. Where no lines ' +
+        'overlap, the whole text of a side is chosen. Edits that came after the merge are ' +
+        'kept; if they touch the same lines, the exit code is 4. The choice is one new version, ' +
+        'and marks the merge. A path means the newest merge of the memory.',
       '`show` prints a version that it names, with the versions that it was made from. Marks are ' +
         'kept on this device: other machines and their users list a conflict until they mark it.',
     ],
@@ -45,9 +57,8 @@ const LIMIT_MAX = 10_000
 function conflicts(context: Context, input: Input): Promise<Answer> {
   const limit = input.integer('limit', 1, LIMIT_MAX) ?? LIMIT_DEFAULT
   const mark = input.flag('seen')
-  if (!mark && input.findArgument(0) !== undefined) {
-    throw usageError('Versions are named with --seen only', 'conflicts')
-  }
+  checkOptions(input)
+  if (input.flag('resolve')) return resolve(context, input)
   return withStore(context, async (store) => {
     const seen = readSeen(context, store)
     const all = await store.history.conflicts({ limit: LIMIT_MAX })
@@ -61,6 +72,17 @@ function conflicts(context: Context, input: Input): Promise<Answer> {
     const note = noteOf(found.length, all.length)
     return { text, json: pageJson(data), note }
   })
+}
+
+function checkOptions(input: Input): void {
+  const [mark, settles] = [input.flag('seen'), input.flag('resolve')]
+  if (mark && settles) throw usageError('Give --seen or --resolve, not both', 'conflicts')
+  if (!mark && !settles && input.findArgument(0) !== undefined) {
+    throw usageError('Versions are named with --seen or --resolve only', 'conflicts')
+  }
+  if (!settles && input.text('keep') !== undefined) {
+    throw usageError('--keep needs --resolve', 'conflicts')
+  }
 }
 
 /** Marks the named ones, or all. */

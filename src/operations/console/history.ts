@@ -153,9 +153,9 @@ export const historyOperations = {
     async ({ store, writer, seen }, { versionId, reason, ...request }) => {
       const open = await readMerge(store, await mergesOf(store), versionId)
       const why = reason ?? settlingReason(open, request.choice)
-      const { commit } = await settleMerge(writer(why), open, request)
+      const applied = await settleMerge(writer(why), open, request)
       if (!seen.read().has(versionId)) seen.mark([versionId])
-      return { commit, memoryId: open.merge.memoryId }
+      return { commit: applied.commit, memoryId: open.merge.memoryId }
     },
   ),
 

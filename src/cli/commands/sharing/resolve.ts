@@ -142,7 +142,7 @@ function howOf({ sides }: OpenMerge, choice: MergeChoice): string {
 }
 
 /** `yours (laptop)`, `build-server's`. */
-function nameOf({ deviceName, isThisDevice }: Omit<MergeSide, 'version'>): string {
+function nameOf({ deviceName, isThisDevice }: MergeSide): string {
   if (isThisDevice) return deviceName === '' ? 'yours' : `yours (${deviceName})`
   return deviceName === '' ? "the other device's" : `${deviceName}'s`
 }
@@ -233,14 +233,16 @@ async function ask(
 
 const words = ['ours', 'theirs', 'both', 'edit', 'skip', 'quit'] as const
 
+function shortNameOf(side: MergeSide): string {
+  return side.isThisDevice ? 'yours' : nameOf(side)
+}
+
 function questionOf({ sides, merge, current }: OpenMerge): string {
-  const short = ({ deviceName, isThisDevice }: MergeSide): string =>
-    isThisDevice ? 'yours' : nameOf({ deviceName, isThisDevice })
   const isCombined = merge.combination !== 'kept' || sides === undefined
   const choices = [
     ...(sides === undefined || current === undefined
       ? []
-      : [`(o) ${short(sides.ours)}`, `(t) ${short(sides.theirs)}`]),
+      : [`(o) ${shortNameOf(sides.ours)}`, `(t) ${shortNameOf(sides.theirs)}`]),
     ...(isCombined ? [`(b) ${sides === undefined ? 'as it is' : 'both'}`] : []),
     ...(current === undefined ? [] : ['(e)dit']),
     '(s)kip',

@@ -235,8 +235,7 @@ function setContent(
   const before = state.contentOf(memory)
   if (content === before) return memoryId
   checkExpected(change, path, () => sha256OfText(before))
-  state.remove(memory)
-  state.place({ memoryId, path, content, created })
+  state.place({ memoryId, path, content, created }, memory)
   return memoryId
 }
 

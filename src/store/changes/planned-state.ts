@@ -138,12 +138,12 @@ export class PlannedState {
     else this.remove(live)
   }
 
-  /** Adds a memory, at a free path, that is not in the tree. */
-  place(draft: PlannedMemory): void {
+  /** Adds a memory at a free path, or in the place of one that is at this path. */
+  place(draft: PlannedMemory, replaced?: LiveMemory): void {
     const { memoryId } = draft
-    if (!this.#before.has(memoryId)) this.#before.set(memoryId, undefined)
+    if (!this.#before.has(memoryId)) this.#before.set(memoryId, replaced)
     const standIn = standInFor(draft)
-    this.#paths = this.#paths.with(standIn)
+    this.#paths = this.#paths.with(standIn, replaced)
     this.#placed.set(memoryId, standIn)
     this.#after.set(memoryId, draft)
   }

@@ -4,14 +4,7 @@
 
 import { equalBytes } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
-import {
-  encodeTree,
-  findTreeEntry,
-  type NewObject,
-  newObject,
-  type Oid,
-  type TreeEntry,
-} from '../../git/objects/object.ts'
+import { findTreeEntry, type NewObject, newObject, type Oid } from '../../git/objects/object.ts'
 import { atOnce } from '../../time-slice.ts'
 import { getTreeBody, type ObjectSource } from './git-reads.ts'
 import type { CurrentVersion, LiveMemory } from './live-memory.ts'
@@ -23,9 +16,11 @@ const STEP = 256
 const DIGIT_0 = '0'.charCodeAt(0)
 const LETTER_A = 'a'.charCodeAt(0)
 const DIGITS = '0123456789abcdef'.split('')
-/** `40000 <digit>`, a zero byte and the 20 bytes of an oid. */
+const FILE_MODE = '100644 '
+const OID_LENGTH = 20
+/** `40000 <digit>` and a zero byte; then the oid. */
 const ENTRY_OID_AT = 8
-const ENTRY_LENGTH = 28
+const ENTRY_LENGTH = ENTRY_OID_AT + OID_LENGTH
 
 /** The current version of a live memory. */
 export type LiveVersion = CurrentVersion & { readonly live: LiveMemory }
@@ -40,6 +35,13 @@ interface TreeDirectory {
   oid: Oid | undefined
   /** Whether the tree is known to have these memories. */
   isChecked: boolean
+  /** A split directory that was encoded before; most of its entries are the same. */
+  earlier: EncodedDirectory | undefined
+}
+
+interface EncodedDirectory {
+  readonly directories: readonly (TreeDirectory | undefined)[]
+  readonly body: Uint8Array
 }
 
 export class MemoryTree {
@@ -146,7 +148,7 @@ function revealIn(objects: ObjectSource, directory: TreeDirectory, oid: Oid, dep
     for (const [digit, child] of directories.entries()) {
       if (child !== undefined) child.oid ??= findTreeEntry(body, '40000', DIGITS[digit] ?? '')
     }
-    const expected = atOnce(encodeSplit(directories, depth, []))
+    const expected = atOnce(encodeSplit(directories, undefined, depth, []))
     if (!equalBytes(expected, body)) throw otherTree()
   }
   directory.isChecked = true
@@ -198,12 +200,22 @@ function inOrder(memories: readonly LiveVersion[]): readonly LiveVersion[] {
 
 function flat(memories: readonly LiveVersion[]): TreeDirectory {
   const { length: count } = memories
-  return { count, memories, directories: undefined, oid: undefined, isChecked: false }
+  return newDirectory({ count, memories, directories: undefined })
 }
 
-function split(directories: readonly (TreeDirectory | undefined)[]): TreeDirectory {
+function split(
+  directories: readonly (TreeDirectory | undefined)[],
+  earlier?: EncodedDirectory,
+): TreeDirectory {
   const count = directories.reduce((sum, child) => sum + (child?.count ?? 0), 0)
-  return { count, memories: undefined, directories, oid: undefined, isChecked: false }
+  return newDirectory({ count, memories: undefined, directories }, earlier)
+}
+
+function newDirectory(
+  { count, memories, directories }: Pick<TreeDirectory, 'count' | 'memories' | 'directories'>,
+  earlier?: EncodedDirectory,
+): TreeDirectory {
+  return { count, memories, directories, oid: undefined, isChecked: false, earlier }
 }
 
 function put(
@@ -222,7 +234,7 @@ function put(
   }
   const digit = digitAt(memoryId, depth)
   const child = put(directory.directories[digit], depth + 1, version)
-  return split(directory.directories.with(digit, child))
+  return split(directory.directories.with(digit, child), directory.earlier)
 }
 
 /** Removes a memory that is there; undefined if it was the only one. */
@@ -266,12 +278,14 @@ function* encode(
   depth: number,
   into: NewObject[],
 ): Generator<undefined, Oid> {
-  const { oid, memories, directories } = directory
+  const { oid, memories, directories, earlier } = directory
   if (oid !== undefined) return oid
-  const body =
-    directories === undefined
-      ? encodeFiles(memories ?? [], depth)
-      : yield* encodeSplit(directories, depth, into)
+  let body: Uint8Array
+  if (directories === undefined) body = encodeFiles(memories ?? [], depth)
+  else {
+    body = yield* encodeSplit(directories, earlier, depth, into)
+    directory.earlier = { directories, body }
+  }
   const tree = newObject('tree', body)
   into.push(tree)
   directory.oid = tree.oid
@@ -281,23 +295,37 @@ function* encode(
 }
 
 function encodeFiles(memories: readonly LiveVersion[], depth: number): Uint8Array {
-  const entries = memories.map(({ live }): TreeEntry => {
-    return { mode: '100644', name: live.memoryId.slice(depth), oid: live.blob }
-  })
-  return encodeTree(entries)
+  const [first] = memories
+  if (first === undefined) return new Uint8Array()
+  const frame = FILE_MODE.length + first.live.memoryId.length - depth + 1
+  const body = Buffer.alloc(memories.length * (frame + OID_LENGTH))
+  for (const [index, { live }] of inOrder(memories).entries()) {
+    const at = index * (frame + OID_LENGTH)
+    body.write(FILE_MODE + live.memoryId.slice(depth), at, 'latin1')
+    body.write(live.blob, at + frame, 'hex')
+  }
+  return new Uint8Array(body.buffer, body.byteOffset, body.length)
 }
 
+/** Copies the entries of directories that are those of the earlier tree. */
 function* encodeSplit(
   directories: readonly (TreeDirectory | undefined)[],
+  earlier: EncodedDirectory | undefined,
   depth: number,
   into: NewObject[],
 ): Generator<undefined, Uint8Array> {
-  const body = Buffer.alloc(DIGITS.length * ENTRY_LENGTH)
+  const hasSameNames = directories.every((child, digit) => {
+    return (child === undefined) === (earlier?.directories[digit] === undefined)
+  })
+  const known = hasSameNames ? earlier : undefined
+  const body = known ? Buffer.from(known.body) : Buffer.alloc(DIGITS.length * ENTRY_LENGTH)
   let at = 0
   for (const [digit, child] of directories.entries()) {
     if (child === undefined) continue
-    body.write(`40000 ${DIGITS[digit]}\0`, at, 'latin1')
-    body.write(yield* encode(child, depth + 1, into), at + ENTRY_OID_AT, 'hex')
+    if (child !== known?.directories[digit]) {
+      if (known === undefined) body.write(`40000 ${DIGITS[digit]}\0`, at, 'latin1')
+      body.write(yield* encode(child, depth + 1, into), at + ENTRY_OID_AT, 'hex')
+    }
     at += ENTRY_LENGTH
   }
   return new Uint8Array(body.buffer, body.byteOffset, at)

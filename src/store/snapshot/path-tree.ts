@@ -73,9 +73,12 @@ export class PathTree<Memory extends PlacedMemory = LiveMemory> {
     return memoriesBelow(node).next().value
   }
 
-  /** Throws if the path of the memory is not free (FORMAT §5.2). */
-  with(memory: Memory): PathTree<Memory> {
-    return new PathTree(added(this.root, segmentsOf(memory.path), 0, memory))
+  /**
+   * Adds a memory, in the place of one that is at the same path. Throws if the path is not free
+   * (FORMAT §5.2).
+   */
+  with(memory: Memory, replaced?: Memory): PathTree<Memory> {
+    return new PathTree(added(this.root, segmentsOf(memory.path), 0, memory, replaced))
   }
 
   /** The tree without a memory that is in it. */
@@ -138,20 +141,21 @@ function added<Memory extends PlacedMemory>(
   names: readonly string[],
   at: number,
   memory: Memory,
+  replaced: Memory | undefined,
 ): PathNode<Memory> {
   const name = names[at - 1] ?? ''
-  if (node?.memory !== undefined) throw pathConflict()
   if (at === names.length) {
-    if (node !== undefined) throw pathConflict()
+    if ((node === undefined) !== (replaced === undefined)) throw pathConflict()
     return fileOf(name, memory)
   }
+  if (node?.memory !== undefined) throw pathConflict()
   const { count, bytes, children } = node ?? emptyDirectory<Memory>()
   const next = names[at] ?? ''
-  const child = added(children.get(next), names, at + 1, memory)
+  const child = added(children.get(next), names, at + 1, memory, replaced)
   return {
     name,
-    count: count + 1,
-    bytes: bytes + memory.size,
+    count: replaced === undefined ? count + 1 : count,
+    bytes: bytes + memory.size - (replaced?.size ?? 0),
     memory: undefined,
     children: children.with(next, child),
   }

@@ -197,14 +197,16 @@ export class Snapshot implements SnapshotParts {
   /** `apply` in steps, two for each memory. */
   *applying(effect: CommitEffect): Generator<undefined, Snapshot> {
     let { current, paths } = this
-    for (const memoryId of effect.memories.keys()) {
+    for (const [memoryId, { live }] of effect.memories) {
       current.tree.reveal(memoryId)
       const old = current.get(memoryId)?.live
-      if (old !== undefined) paths = paths.without(old)
+      if (old !== undefined && old.path !== live?.path) paths = paths.without(old)
       yield
     }
     for (const [memoryId, version] of effect.memories) {
-      if (version.live !== undefined) paths = paths.with(version.live)
+      const { live } = version
+      const old = current.get(memoryId)?.live
+      if (live !== undefined) paths = paths.with(live, old?.path === live.path ? old : undefined)
       current = current.with(memoryId, version)
       yield
     }

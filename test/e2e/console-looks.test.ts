@@ -14,6 +14,7 @@ import {
   follow,
   isFocused,
   isSettled,
+  placesInPage,
   widthOfPage,
 } from '../support/in-page.mjs'
 import { contentsOf } from '../support/stores.ts'
@@ -38,6 +39,7 @@ const views = [
 const looks = [
   { width: 1440, colorScheme: 'light' },
   { width: 1440, colorScheme: 'dark' },
+  { width: 1024, colorScheme: 'light' },
   { width: 400, colorScheme: 'light' },
   { width: 400, colorScheme: 'dark' },
 ] as const
@@ -76,8 +78,42 @@ describe.skipIf(missing)(`the console's looks${note}`, { tags: ['slow'] }, () =>
       await expectAccessible(page)
       const width = await page.evaluate(widthOfPage)
       expect([path, width <= look.width]).toEqual([path, true])
+      const { bar, content } = await page.evaluate(placesInPage)
+      expect([path, bar <= 60, content <= 120]).toEqual([path, true, true])
       expect(await page.evaluate(countNodes)).toBeLessThan(5000)
     }
+  })
+
+  test('the tree is shown with memories, and is in a drawer where the page is narrow', async () => {
+    const store = await storeToLookAt()
+    const shown = await openedConsole(store)
+    const { page } = await consolePage(await browser(), shown.newAddress(), { width: 1440 })
+    const tree = page.getByRole('tree', { name: 'Memories by path' })
+    const menu = page.getByRole('button', { name: 'Menu' })
+    await visit(page, '/settings')
+    expect(await tree.count()).toBe(0)
+    await visit(page, '/memories')
+    await tree.waitFor()
+    expect(await menu.isVisible()).toBe(false)
+    for (const width of [1024, 400]) {
+      await page.setViewportSize({ width, height: 900 })
+      await visit(page, '/memories')
+      await tree.waitFor({ state: 'hidden' })
+      await menu.click()
+      await tree.waitFor()
+      await expectAccessible(page)
+      await page.keyboard.press('Escape')
+      await tree.waitFor({ state: 'hidden' })
+      await expectFocus(page)
+      await page.keyboard.press('f')
+      await page.locator('#filter:focus').waitFor()
+      await page.getByRole('treeitem', { name: 'todo.md' }).click()
+      await page.locator('h1', { hasText: 'todo.md' }).waitFor()
+      await tree.waitFor({ state: 'hidden' })
+    }
+    await menu.click()
+    await page.getByRole('link', { name: 'Devices', exact: true }).click()
+    await page.getByRole('heading', { name: 'Devices' }).waitFor()
   })
 
   // UPDATE_DOCS=1 makes the picture of the README.
@@ -183,7 +219,7 @@ describe('the files that a browser loads', () => {
     expect(size).toBeLessThanOrEqual(budget)
   })
 
-  test('nothing is in it that is neither', () => {
-    expect(readdirSync(assets)).toHaveLength(3)
+  test('nothing else is in it but the icon of the tab', () => {
+    expect(readdirSync(assets)).toHaveLength(4)
   })
 })

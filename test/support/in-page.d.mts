@@ -3,6 +3,7 @@
 export function follow(path: string): void
 export function isSettled(): boolean
 export function widthOfPage(): number
+export function placesInPage(): { readonly bar: number; readonly content: number }
 export function countNodes(): number
 export function focusedTag(): string | undefined
 export function isFocused(selector: string): boolean

@@ -20,6 +20,14 @@ export function widthOfPage() {
   return document.documentElement.scrollWidth
 }
 
+/** The height of the bar, and where the contents of the view begin, in px. */
+export function placesInPage() {
+  const [bar, content] = ['.bar', 'main h1, main .banner'].map((selector) =>
+    document.querySelector(selector).getBoundingClientRect(),
+  )
+  return { bar: bar.height, content: content.top }
+}
+
 export function countNodes() {
   return document.querySelectorAll('*').length
 }

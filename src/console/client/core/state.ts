@@ -29,6 +29,9 @@ export const mayManage = computed(() => {
   return !isPast.value && access === 'read_write' && role === 'owner'
 })
 
+/** Whether the drawer is open that has the views and the tree where the page is narrow. */
+export const isDrawerOpen = signal(false)
+
 /** The search: in RAM alone, since addresses are kept on disk. */
 export const searchWords = signal('')
 

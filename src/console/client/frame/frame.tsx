@@ -1,5 +1,5 @@
-// The frame of every view: the bar with the search and the state of the store, the rail, the tree,
-// the line of time, and the keys, which work unless a text is typed.
+// The frame of every view: the bar with the search and the state of the store, the side with the
+// views and the tree, the line of time, and the keys, which work unless a text is typed.
 
 import { useLocation } from 'preact-iso'
 import { useEffect, useState } from 'preact/hooks'
@@ -7,15 +7,25 @@ import { addressAt, addressOf, atNow, storeNow } from '../core/address.ts'
 import type { AskFailure } from '../core/ask.ts'
 import { followEvents } from '../core/events.ts'
 import { lock, openAnotherTab, reportUse } from '../core/session.ts'
-import { commitCount, isPast, moment, notice, overview, searchWords } from '../core/state.ts'
+import {
+  commitCount,
+  isDrawerOpen,
+  isPast,
+  mayWrite,
+  moment,
+  notice,
+  overview,
+  searchWords,
+} from '../core/state.ts'
 import { useAsk } from '../core/use-ask.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { submitting } from '../parts/field.tsx'
+import { Icon, Logo } from '../parts/icons.tsx'
 import { Failure } from '../parts/labels.tsx'
 import { absoluteTime, countOf } from '../parts/times.ts'
-import { MemoryTree } from './memory-tree.tsx'
+import { Side } from './side.tsx'
 import { TimeLine } from './time-line.tsx'
-import { Rail, Routes, views } from './views.tsx'
+import { hasTree, Routes, views } from './views.tsx'
 
 export function Frame() {
   const { query, path } = useLocation()
@@ -34,14 +44,15 @@ export function Frame() {
   }, [])
   useFocusOnView(path)
   const isMember = data?.audience !== 'auditor'
+  const withTree = isMember && hasTree(path)
+  const kinds = ['frame', ...(isPast.value ? ['past'] : []), ...(withTree ? ['with-tree'] : [])]
   return (
-    <div class={isPast.value ? 'frame past' : 'frame'}>
+    <div class={kinds.join(' ')}>
       <a class="skip" href="#content">
         Skip to the content
       </a>
       <Bar />
-      <Rail />
-      {isMember && <MemoryTree />}
+      <Side withTree={withTree} />
       <main id="content" tabIndex={-1}>
         <Failure failure={failure} />
         {isPast.value && <PastBanner />}
@@ -125,9 +136,24 @@ function Bar() {
   const { name = '', storeId = '', audience } = overview.value ?? {}
   return (
     <header class="bar">
-      <a class="store" href={addressOf.view(audience === 'auditor' ? 'audit' : 'memories')}>
-        <strong>{name === '' ? 'gitlocket' : name}</strong>{' '}
-        <span class="dim">{storeId.slice(0, 14)}…</span>
+      <button
+        type="button"
+        id="to-side"
+        class="bare"
+        aria-label="Menu"
+        aria-expanded={isDrawerOpen.value}
+        aria-controls="side"
+        onClick={() => (isDrawerOpen.value = !isDrawerOpen.value)}
+      >
+        <Icon name="menu" />
+      </button>
+      <a
+        class="store"
+        href={addressOf.view(audience === 'auditor' ? 'audit' : 'memories')}
+        title={storeId}
+      >
+        <Logo />
+        <strong>{name === '' ? 'gitlocket' : name}</strong>
       </a>
       {storeNow.value !== undefined && (
         <a class="chip" href="/">
@@ -137,11 +163,18 @@ function Bar() {
       {audience === 'member' && <Search />}
       <span class="sp" />
       <Chips />
-      <button type="button" onClick={() => void openAnotherTab()}>
-        Open another tab
+      <button
+        type="button"
+        class="bare"
+        aria-label="Open another tab"
+        title="Open another tab"
+        onClick={() => void openAnotherTab()}
+      >
+        <Icon name="tab" />
       </button>
-      <button type="button" class="lock" onClick={() => void lock()}>
-        Lock
+      <button type="button" class="lock" title="Close the store" onClick={() => void lock()}>
+        <Icon name="lock" />
+        <span class="label">Lock</span>
       </button>
     </header>
   )
@@ -184,17 +217,25 @@ function Chips() {
   return (
     <>
       <a class="chip good" href={addressOf.view('audit')} title="Every commit was verified">
-        <span class="dot" aria-hidden="true" />
-        Verified{' '}
-        {commitCount.value !== undefined && (
-          <span class="dim">{countOf(commitCount.value, 'commit')}</span>
-        )}
+        <Icon name="audit" />
+        <span class="label">
+          Verified{' '}
+          {commitCount.value !== undefined && (
+            <span class="dim">{countOf(commitCount.value, 'commit')}</span>
+          )}
+        </span>
       </a>
-      <a class="chip" href={addressOf.view('sync')}>
-        {remotes.length === 0 ? 'no remote' : remotes.map(describeRemote).join(', ')}
+      <a class="chip" href={addressOf.view('sync')} title="Where it is synced to">
+        <Icon name="sync" />
+        <span class="label">
+          {remotes.length === 0 ? 'no remote' : remotes.map(describeRemote).join(', ')}
+        </span>
       </a>
-      <a class="chip who" href={addressOf.view('devices')} title="This device and its role">
-        {device} · {access === 'read_only' ? `${role}, read-only` : role}
+      <a class="chip" href={addressOf.view('devices')} title="This device and its role">
+        <Icon name="devices" />
+        <span class="label">
+          {device} <span class="dim">{access === 'read_only' ? `${role}, read-only` : role}</span>
+        </span>
       </a>
     </>
   )
@@ -202,7 +243,7 @@ function Chips() {
 
 function describeRemote(remote: { readonly name: string; readonly unsent?: number | undefined }) {
   if (remote.unsent === undefined) return remote.name
-  return remote.unsent === 0 ? `${remote.name}: synced` : `${remote.name}: ${remote.unsent} unsent`
+  return remote.unsent === 0 ? `${remote.name}, synced` : `${remote.name}, ${remote.unsent} to send`
 }
 
 const HELP: readonly (readonly [string, string])[] = [
@@ -218,12 +259,22 @@ const HELP: readonly (readonly [string, string])[] = [
   ['?', 'this list'],
 ]
 
-/** Keys that focus or press an element of the page. */
-const TARGETS: Readonly<Record<string, string>> = {
-  '/': '#search',
-  f: '#filter',
-  e: '#edit',
-  n: '#new',
+/** What each key does; false if that is impossible here. */
+function act(key: string, route: (address: string) => void): boolean {
+  if (key === '/') return reach('#search')
+  if (key === 'e') return reach('#edit')
+  if (key === 'f') {
+    if (!reach('#filter')) return false
+    // A closed drawer takes no focus.
+    if (document.activeElement?.id !== 'filter') {
+      isDrawerOpen.value = true
+      requestAnimationFrame(() => reach('#filter'))
+    }
+    return true
+  }
+  if (key !== 'n' || !mayWrite.value) return false
+  route(addressOf.newMemory())
+  return true
 }
 
 function Keys() {
@@ -235,10 +286,9 @@ function Keys() {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
       const view = afterG ? views.find(({ key }) => key === event.key) : undefined
       afterG = event.key === 'g'
-      const target = TARGETS[event.key]
       if (view !== undefined) route(addressOf.view(view.name))
       else if (event.key === '?') show(true)
-      else if (target === undefined || !reach(target)) return
+      else if (!act(event.key, route)) return
       event.preventDefault()
     }
     addEventListener('keydown', onKey)

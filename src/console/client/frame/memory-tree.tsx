@@ -7,6 +7,7 @@ import { addressOf, atNow } from '../core/address.ts'
 import { isPast, mayWrite } from '../core/state.ts'
 import { useAsk } from '../core/use-ask.ts'
 import { Check } from '../parts/field.tsx'
+import { Icon } from '../parts/icons.tsx'
 import { Failure } from '../parts/labels.tsx'
 import { countOf, relativeTime, sizeText } from '../parts/times.ts'
 import { type TreeItem, treeRows } from '../parts/tree-rows.ts'
@@ -33,16 +34,31 @@ export function MemoryTree() {
         <label class="sr" for="filter">
           Filter paths
         </label>
-        <input
-          id="filter"
-          placeholder="Filter paths"
-          autocomplete="off"
-          value={filter}
-          onInput={({ currentTarget }) => setFilter(currentTarget.value)}
-        />
+        <span class="with-clear">
+          <input
+            id="filter"
+            placeholder="Filter paths"
+            autocomplete="off"
+            value={filter}
+            onInput={({ currentTarget }) => setFilter(currentTarget.value)}
+          />
+          {filter !== '' && (
+            <button
+              type="button"
+              class="bare"
+              aria-label="Clear the filter"
+              onClick={() => {
+                setFilter('')
+                document.getElementById('filter')?.focus()
+              }}
+            >
+              <Icon name="close" />
+            </button>
+          )}
+        </span>
         {mayWrite.value && (
-          <a class="button" id="new" href={addressOf.newMemory()} aria-label="New memory">
-            +
+          <a class="button" href={addressOf.newMemory()} aria-label="New memory">
+            <Icon name="add" />
           </a>
         )}
       </div>

@@ -5,6 +5,7 @@ import { Route, Router, useLocation } from 'preact-iso'
 import { addressOf, type ViewName } from '../core/address.ts'
 import { overview } from '../core/state.ts'
 import { useAsk } from '../core/use-ask.ts'
+import { Icon, type IconName } from '../parts/icons.tsx'
 import { AuditPage } from '../views/audit/audit-page.tsx'
 import { DevicesPage } from '../views/devices/devices-page.tsx'
 import { MemoriesPage, SearchPage } from '../views/memories/memories-page.tsx'
@@ -23,7 +24,7 @@ interface ViewEntry {
   readonly name: ViewName
   /** Opens it after `g`. */
   readonly key: string
-  readonly icon: string
+  readonly icon: IconName
   readonly label: string
   /** The first words of other addresses that belong to it. */
   readonly also?: readonly string[]
@@ -31,16 +32,28 @@ interface ViewEntry {
 
 const ofMemories = ['', 'memory', 'new', 'search', 'restore']
 
+/** Whether the tree of memories stands next to the view at an address. */
+export function hasTree(path: string): boolean {
+  const [, first = ''] = path.split('/')
+  return first === 'memories' || ofMemories.includes(first)
+}
+
 export const views: readonly ViewEntry[] = [
-  { name: 'memories', key: 'm', icon: '▤', label: 'Memories', also: ofMemories },
-  { name: 'timeline', key: 't', icon: '◷', label: 'Timeline', also: ['compare', 'rollback'] },
-  { name: 'sessions', key: 's', icon: '↶', label: 'Sessions' },
-  { name: 'merges', key: 'c', icon: '⋈', label: 'Merges' },
-  { name: 'redaction', key: 'r', icon: '⌫', label: 'Redaction' },
-  { name: 'devices', key: 'd', icon: '☷', label: 'Devices' },
-  { name: 'sync', key: 'y', icon: '⇅', label: 'Sync' },
-  { name: 'audit', key: 'a', icon: '✓', label: 'Audit' },
-  { name: 'settings', key: 'o', icon: '⚙', label: 'Settings' },
+  { name: 'memories', key: 'm', icon: 'memories', label: 'Memories', also: ofMemories },
+  {
+    name: 'timeline',
+    key: 't',
+    icon: 'timeline',
+    label: 'Timeline',
+    also: ['compare', 'rollback'],
+  },
+  { name: 'sessions', key: 's', icon: 'sessions', label: 'Sessions' },
+  { name: 'merges', key: 'c', icon: 'merges', label: 'Merges' },
+  { name: 'redaction', key: 'r', icon: 'redaction', label: 'Redaction' },
+  { name: 'devices', key: 'd', icon: 'devices', label: 'Devices' },
+  { name: 'sync', key: 'y', icon: 'sync', label: 'Sync' },
+  { name: 'audit', key: 'a', icon: 'audit', label: 'Audit' },
+  { name: 'settings', key: 'o', icon: 'settings', label: 'Settings' },
 ]
 
 /** All that the trail can answer. */
@@ -61,10 +74,8 @@ export function Rail() {
           const isHere = first === name || also.includes(first)
           return (
             <a key={name} href={addressOf.view(name)} aria-current={isHere ? 'page' : undefined}>
-              <span class="i" aria-hidden="true">
-                {icon}
-              </span>
-              <span class="label">{label}</span>
+              <Icon name={icon} />
+              <span>{label}</span>
               {name === 'merges' && unseen > 0 && (
                 <b class="n" role="img" aria-label={`${unseen} not reviewed`}>
                   {unseen}

@@ -46,6 +46,8 @@ interface QuestionProps {
   readonly verb: string
   /** Whether enough is filled in. */
   readonly isReady?: boolean
+  /** Whether the button takes something away. */
+  readonly isRisk?: boolean
   readonly onClose: () => void
   /** Closes the question when that is done, if wanted. */
   readonly onRun: () => Promise<void>
@@ -54,7 +56,7 @@ interface QuestionProps {
 
 /** With fields and one button that acts. If the action fails, the fields keep their values. */
 export function Question(props: QuestionProps) {
-  const { title, verb, isReady = true, onClose, onRun, children } = props
+  const { title, verb, isReady = true, isRisk = false, onClose, onRun, children } = props
   const { run, isRunning, failure } = useAction<void>()
   return (
     <Dialog title={title} onClose={onClose}>
@@ -66,7 +68,11 @@ export function Question(props: QuestionProps) {
         {children}
         <Failure failure={failure} />
         <p class="go">
-          <button type="submit" class="pri" aria-disabled={isRunning || !isReady}>
+          <button
+            type="submit"
+            class={isRisk ? 'danger' : 'pri'}
+            aria-disabled={isRunning || !isReady}
+          >
             {verb}
           </button>
           <button type="button" onClick={onClose}>

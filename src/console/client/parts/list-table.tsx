@@ -13,7 +13,7 @@ interface ListTableProps {
 export function ListTable({ label, heads, children }: ListTableProps) {
   return (
     <div class="wide-list" tabIndex={0} role="region" aria-label={label}>
-      <table class="list">
+      <table class="list" style={headNames(heads)}>
         <thead>
           <tr>
             {heads.map((head, index) => (
@@ -26,5 +26,13 @@ export function ListTable({ label, heads, children }: ListTableProps) {
         <tbody>{children}</tbody>
       </table>
     </div>
+  )
+}
+
+/** For the style of narrow pages, in which each row is a card, and each cell has its head. */
+function headNames(heads: readonly ComponentChildren[]): Record<string, string> {
+  const texts = heads.map((head) => (typeof head === 'string' ? head : ''))
+  return Object.fromEntries(
+    texts.map((text, index) => [`--head-${index + 1}`, JSON.stringify(text)]),
   )
 }

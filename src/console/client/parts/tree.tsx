@@ -3,6 +3,7 @@
 
 import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { Icon } from './icons.tsx'
 import { countOf } from './times.ts'
 import { type FolderRow, parentOf, type TreeItem, type TreeRow } from './tree-rows.ts'
 
@@ -69,7 +70,7 @@ export function FolderCells({ row }: { readonly row: FolderRow }) {
   return (
     <>
       <span class="tw" aria-hidden="true">
-        {row.isOpen ? '▾' : '▸'}
+        <Icon name={row.isOpen ? 'open' : 'closed'} />
       </span>
       <b>{row.name}</b>
       <span class="dim">{countOf(row.memories, 'memory')}</span>

@@ -87,7 +87,7 @@ function Row({ device, onAsk }: RowProps) {
               Name…
             </button>{' '}
             {!isThis && (
-              <button type="button" onClick={() => onAsk('remove')}>
+              <button type="button" class="risk" onClick={() => onAsk('remove')}>
                 Remove…
               </button>
             )}
@@ -220,6 +220,7 @@ function RemoveDialog({ device, onClose }: DeviceDialogProps) {
     <Question
       title={`Remove ${nameOf(device)}?`}
       verb="Remove it"
+      isRisk
       onClose={onClose}
       onRun={async () => {
         const result = await ask('devices.remove', { deviceIds: [deviceId], ...replaced })

@@ -159,7 +159,7 @@ function MemoryActions({ view }: { readonly view: MemoryView }) {
         </a>
       )}
       {mayManage.value && (
-        <a class="button" href={addressOf.redaction({ memory: view.memoryId })}>
+        <a class="button risk" href={addressOf.redaction({ memory: view.memoryId })}>
           Redact…
         </a>
       )}
@@ -188,12 +188,6 @@ function LiveActions({ view }: { readonly view: LiveMemoryView }) {
   const about = { memoryId, path, sha256, onClose: () => setDialog(undefined) }
   return (
     <>
-      <button type="button" onClick={() => setDialog('move')}>
-        Move…
-      </button>
-      <button type="button" onClick={() => setDialog('delete')}>
-        Delete…
-      </button>
       {!isEditing && (
         <button
           type="button"
@@ -206,6 +200,12 @@ function LiveActions({ view }: { readonly view: LiveMemoryView }) {
           Edit <kbd aria-hidden="true">e</kbd>
         </button>
       )}
+      <button type="button" onClick={() => setDialog('move')}>
+        Move…
+      </button>
+      <button type="button" class="risk" onClick={() => setDialog('delete')}>
+        Delete…
+      </button>
       {dialog === 'move' && <MoveDialog {...about} />}
       {dialog === 'delete' && <DeleteDialog {...about} />}
     </>
@@ -244,6 +244,7 @@ function DeleteDialog({ memoryId, path, sha256, onClose }: MemoryDialogProps) {
     <Reasoned
       title={`Delete ${path}?`}
       verb="Delete"
+      isRisk
       onClose={onClose}
       onRun={async (reason) => {
         await ask('memory.delete', { memoryId, expectedSha256: sha256, ...reason })
@@ -258,18 +259,20 @@ function DeleteDialog({ memoryId, path, sha256, onClose }: MemoryDialogProps) {
 interface ReasonedProps {
   readonly title: string
   readonly verb: string
+  readonly isRisk?: boolean
   readonly onClose: () => void
   readonly onRun: (reason: { readonly reason?: string }) => Promise<void>
   readonly children: ComponentChildren
 }
 
 /** A question that ends with the reason. */
-function Reasoned({ title, verb, onClose, onRun, children }: ReasonedProps) {
+function Reasoned({ title, verb, isRisk = false, onClose, onRun, children }: ReasonedProps) {
   const [reason, setReason] = useState('')
   return (
     <Question
       title={title}
       verb={verb}
+      isRisk={isRisk}
       onClose={onClose}
       onRun={async () => {
         await onRun(reasonIn(reason))

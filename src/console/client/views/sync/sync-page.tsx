@@ -73,6 +73,7 @@ function Remotes({ remotes, isSyncing, onSync, onForget }: RemotesProps) {
             {mayManage.value && (
               <button
                 type="button"
+                class="risk"
                 aria-label={`Forget the remote ${name}`}
                 onClick={() => onForget(name)}
               >
@@ -106,7 +107,7 @@ function Words() {
 }
 
 function AddRemote() {
-  const [name, setName] = useState('origin')
+  const [name, setName] = useState('')
   const [url, setUrl] = useState('')
   const { run, isRunning, failure } = useAction<object>()
   return (

@@ -39,7 +39,7 @@ export function Side({ withTree }: { readonly withTree: boolean }) {
         class={isOpen ? 'side open' : 'side'}
         ref={box}
         onClick={({ target }) => {
-          // The view that a link leads to may be the one that is shown.
+          // A link to the shown view changes no address.
           if (target instanceof Element && target.closest('a') !== null) close()
         }}
       >

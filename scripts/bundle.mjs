@@ -26,7 +26,7 @@ const entries = [sourceFile('cli/main.ts'), sourceFile('cli/program.ts'), ...thr
 /**
  * The large files of the bundle, by the modules for which they exist. Each has what those import,
  * less what an earlier one has, so that it needs no later one: a command loads the files up to its
- * own. Whatever only other commands need has a file for each of them, and one that they share.
+ * own. Whatever only other commands need is in a file for each set of them that shares it.
  */
 const layers = {
   program: ['cli/program.ts'],
@@ -34,6 +34,8 @@ const layers = {
   verifying: ['store/verify/verify-worker.ts'],
   read: ['cli/commands/read.ts', 'store/open.ts'],
   write: ['cli/commands/write.ts'],
+  patch: ['cli/text/patch-text.ts'],
+  search: ['store/search/search.ts'],
   sync: [
     'cli/commands/init.ts',
     'cli/commands/sharing/join.ts',
@@ -42,7 +44,24 @@ const layers = {
     'store/sync/sync.ts',
     'transport/process-wire.ts',
   ],
-  serve: ['cli/commands/console.ts', 'cli/commands/mcp.ts', 'cli/commands/serving/serve.ts'],
+  audit: [
+    'operations/merges.ts',
+    'operations/report-csv.ts',
+    'store/audit/audit.ts',
+    'store/audit/trail.ts',
+    'store/audit/verify-certificate.ts',
+    'store/report/audit-report.ts',
+    'store/report/member-report.ts',
+  ],
+  hosting: ['cli/store/server.ts'],
+  tool: ['cli/commands/tool.ts'],
+  serve: [
+    'console/console.ts',
+    'hosting/host.ts',
+    'mcp/mcp.ts',
+    'operations/console/subject.ts',
+    'server/serve-host.ts',
+  ],
 }
 
 /** libsodium with its WebAssembly in a file: smaller than base64, and nothing has to decode it. */
@@ -100,7 +119,6 @@ const { output: written } = await bundle.write({
       { name: 'libsodium', test: /\/libsodium(?:-wrappers)?\//, priority: 3 },
       { name: 'libsodium-sumo', test: /\/libsodium.*-sumo\/|\/argon2\.ts$/, priority: 3 },
       { name: layerNames(), debugName: 'layers', priority: 2 },
-      { name: 'shared', minShareCount: 2, priority: 1 },
     ],
   },
 })

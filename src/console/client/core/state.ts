@@ -32,6 +32,14 @@ export const mayManage = computed(() => {
 /** Whether the drawer is open that has the views and the tree where the page is narrow. */
 export const isDrawerOpen = signal(false)
 
+/**
+ * The commits, before and after the moment shown, at which the open memory changed; undefined if no
+ * memory is open.
+ */
+export const memorySteps = signal<
+  { readonly before: string | undefined; readonly after: string | undefined } | undefined
+>(undefined)
+
 /** The search: in RAM alone, since addresses are kept on disk. */
 export const searchWords = signal('')
 

@@ -251,6 +251,7 @@ const HELP: readonly (readonly [string, string])[] = [
   ['f', 'filter paths'],
   ['e', 'edit the memory'],
   ['n', 'a new memory'],
+  ['j, k', 'in a memory: an older version, a newer one'],
   ['g then a letter', views.map(({ key, name }) => `${key} ${name}`).join(', ')],
   ['Arrow keys, Home, End, Enter', 'in a tree: move, open and close, show'],
   ['Arrow keys, in the line of time', 'one commit earlier or later'],
@@ -263,6 +264,8 @@ const HELP: readonly (readonly [string, string])[] = [
 function act(key: string, route: (address: string) => void): boolean {
   if (key === '/') return reach('#search')
   if (key === 'e') return reach('#edit')
+  if (key === 'j') return reach('.hist .on + li .version')
+  if (key === 'k') return reach('.hist li:has(+ .on) .version')
   if (key === 'f') {
     if (!reach('#filter')) return false
     // A closed drawer takes no focus.

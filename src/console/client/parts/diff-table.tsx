@@ -2,9 +2,7 @@
 // never compared.
 
 import { signal } from '@preact/signals'
-import type { ComponentChildren } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import type { FullVersion } from '../../../store/history/versions.ts'
 import { useAsk } from '../core/use-ask.ts'
 import {
   countRows,
@@ -30,7 +28,7 @@ interface DiffTableProps {
 }
 
 /** How all differences are shown, until the page is left. */
-const isInline = signal(false)
+const isInline = signal(matchMedia('(max-width: 700px)').matches)
 const withWords = signal(true)
 
 export function DiffTable({ before, after, label }: DiffTableProps) {
@@ -178,11 +176,9 @@ interface VersionsDiffProps {
   readonly before: string | undefined
   readonly after: string
   readonly label: string
-  /** A heading. */
-  readonly children?: (before: FullVersion | undefined, after: FullVersion) => ComponentChildren
 }
 
-export function VersionsDiff({ before, after, label, children }: VersionsDiffProps) {
+export function VersionsDiff({ before, after, label }: VersionsDiffProps) {
   const right = useAsk('version.show', { versionId: after })
   const earlier = before === 'base' ? right.data?.baseVersionId : before
   const left = useAsk('version.show', earlier === undefined ? undefined : { versionId: earlier })
@@ -191,14 +187,8 @@ export function VersionsDiff({ before, after, label, children }: VersionsDiffPro
     return <Pending failure={failure} />
   }
   const isRedacted = [left.data, right.data].some((one) => one?.redactedAt !== undefined)
-  return (
-    <>
-      {children?.(left.data, right.data)}
-      {isRedacted ? (
-        <p>A text is redacted: there is nothing to compare. Its author and time remain known.</p>
-      ) : (
-        <DiffTable before={left.data?.content} after={right.data.content} label={label} />
-      )}
-    </>
-  )
+  if (isRedacted) {
+    return <p>A text is redacted and cannot be compared. Its author and time remain known.</p>
+  }
+  return <DiffTable before={left.data?.content} after={right.data.content} label={label} />
 }

@@ -1,18 +1,34 @@
-// All versions of a memory, across its paths, the newest first; any two can be compared.
+// All versions of a memory, across its paths, the newest first. The one that is open is marked, and
+// those later than the moment shown are faded.
 
 import { useLocation } from 'preact-iso'
-import type { CountedVersion } from '../../../../operations/console/contract.ts'
-import { addressOf, atNow } from '../../core/address.ts'
-import { mayManage, mayWrite } from '../../core/state.ts'
+import { useEffect } from 'preact/hooks'
+import type {
+  CountedVersion,
+  MemoryView,
+  ResultOf,
+} from '../../../../operations/console/contract.ts'
+import { addressOf } from '../../core/address.ts'
+import { isPast, mayManage, mayWrite, memorySteps } from '../../core/state.ts'
+import type { Asked } from '../../core/use-ask.ts'
+import { Icon } from '../../parts/icons.tsx'
 import { Failure, OperationBadge, Writer } from '../../parts/labels.tsx'
-import { Pager, usePages } from '../../parts/pager.tsx'
+import { Menu } from '../../parts/menu.tsx'
+import { Pager, type Paging } from '../../parts/pager.tsx'
 import { absoluteTime, countOf, relativeTime } from '../../parts/times.ts'
 
-const ROWS = 30
+export type MemoryHistory = Asked<ResultOf<'memory.versions'>> & { readonly paging: Paging }
 
-export function HistoryColumn({ memoryId }: { readonly memoryId: string }) {
-  const asked = { memoryId, at: atNow.value, limit: ROWS }
-  const { data, failure, paging } = usePages('memory.versions', asked)
+interface HistoryProps {
+  readonly view: MemoryView
+  readonly history: MemoryHistory
+}
+
+export function HistoryColumn({ view, history }: HistoryProps) {
+  const { data, failure, paging } = history
+  const { query } = useLocation()
+  const shown = query['to'] ?? view.version?.versionId
+  useSteps(view, data?.data)
   return (
     <aside class="hist" aria-label="History of this memory">
       <h2>
@@ -21,7 +37,12 @@ export function HistoryColumn({ memoryId }: { readonly memoryId: string }) {
       <Failure failure={failure} />
       <ol>
         {data?.data.map((version) => (
-          <Row key={version.versionId} version={version} />
+          <Row
+            key={version.versionId}
+            version={version}
+            isShown={version.versionId === shown}
+            isLater={isPast.value && version.number > view.number}
+          />
         ))}
       </ol>
       <Pager label="History" paging={paging} />
@@ -29,37 +50,68 @@ export function HistoryColumn({ memoryId }: { readonly memoryId: string }) {
   )
 }
 
-function Row({ version }: { readonly version: CountedVersion }) {
+/** Tells the line of time where this memory changed before and after the moment shown. */
+function useSteps(view: MemoryView, versions: readonly CountedVersion[] | undefined): void {
+  const commitOf = (number: number): string | undefined =>
+    versions?.find((version) => version.number === number)?.commit
+  const [before, after] = [commitOf(view.number - 1), commitOf(view.number + 1)]
+  useEffect(() => {
+    memorySteps.value = { before, after }
+    return () => {
+      memorySteps.value = undefined
+    }
+  }, [before, after])
+}
+
+interface RowProps {
+  readonly version: CountedVersion
+  readonly isShown: boolean
+  /** Whether it did not exist yet at the moment shown. */
+  readonly isLater: boolean
+}
+
+function Row({ version, isShown, isLater }: RowProps) {
   const { query } = useLocation()
-  const { versionId, memoryId, operation, redactedAt, number } = version
+  const { versionId, memoryId, redactedAt } = version
   const isRedacted = redactedAt !== undefined
-  const tab = query['tab'] === 'read' || query['tab'] === 'source' ? query['tab'] : 'changes'
-  const isShown = query['to'] === versionId
+  const tab = query['tab'] === 'changes' || query['tab'] === 'source' ? query['tab'] : 'read'
+  const kinds = [
+    ...(isShown ? ['on'] : []),
+    ...(isRedacted ? ['red'] : []),
+    ...(isLater ? ['later'] : []),
+  ]
   return (
-    <li class={`${isShown ? 'on' : ''}${isRedacted ? ' red' : ''}`}>
-      {isRedacted ? (
-        <span class="op rdx" role="img" aria-label="redacted">
-          ▨
-        </span>
-      ) : version.mergedFrom.length > 0 ? (
-        <span class="op mrg" role="img" aria-label="combined by a merge">
-          ⋈
-        </span>
-      ) : (
-        <OperationBadge operation={operation} />
-      )}
-      <div class="b">
-        <a
-          href={addressOf.memory(memoryId, { tab, to: versionId })}
-          aria-current={isShown ? 'true' : undefined}
-        >
+    <li class={kinds.join(' ')}>
+      <a
+        class="version"
+        href={addressOf.memory(memoryId, { tab, to: versionId })}
+        aria-current={isShown ? 'true' : undefined}
+      >
+        <Badge version={version} />
+        <span class="b">
           <Writer version={version} />
-        </a>
-        <Facts version={version} />
-        <Choices version={version} />
-      </div>
-      <span class="dim">{number}</span>
+          <Facts version={version} />
+        </span>
+        <span class="dim">{version.number}</span>
+      </a>
+      <Choices version={version} />
     </li>
+  )
+}
+
+function Badge({ version: { redactedAt, mergedFrom, operation } }: Pick<RowProps, 'version'>) {
+  if (redactedAt !== undefined) {
+    return (
+      <span class="op rdx" role="img" aria-label="redacted">
+        <Icon name="redacted" />
+      </span>
+    )
+  }
+  if (mergedFrom.length === 0) return <OperationBadge operation={operation} />
+  return (
+    <span class="op mrg" role="img" aria-label="combined by a merge">
+      <Icon name="merges" />
+    </span>
   )
 }
 
@@ -69,13 +121,13 @@ function Facts({ version }: { readonly version: CountedVersion }) {
   return (
     <>
       {reason !== undefined && (
-        <div>
+        <span class="line">
           <q>{reason}</q>
-        </div>
+        </span>
       )}
-      <div class="dim">
+      <span class="line dim">
         <time title={absoluteTime(createdAt)}>{relativeTime(createdAt)}</time>
-        {placedAt !== undefined && ' (doubtful)'} ·{' '}
+        {placedAt !== undefined && ' (clock in doubt)'} ·{' '}
         {deviceName === '' ? deviceId.slice(0, 10) : deviceName}
         {movedFrom !== undefined && ` · from ${movedFrom}`}
         {added !== undefined && removed !== undefined && (
@@ -84,12 +136,12 @@ function Facts({ version }: { readonly version: CountedVersion }) {
             <ins>+{added}</ins> <del>−{removed}</del>
           </>
         )}
-      </div>
+      </span>
       {redactedAt !== undefined && (
-        <div class="dim">
+        <span class="line dim">
           redacted {absoluteTime(redactedAt)}
           {redactedBy !== undefined && ` by ${redactedBy.id}`} · signature holds
-        </div>
+        </span>
       )}
     </>
   )
@@ -97,42 +149,22 @@ function Facts({ version }: { readonly version: CountedVersion }) {
 
 /** What to do with a version; the lines of a redacted one cannot be compared. */
 function Choices({ version }: { readonly version: CountedVersion }) {
-  const { query } = useLocation()
-  const { versionId, memoryId, operation, redactedAt, number } = version
+  const { versionId, memoryId, operation, redactedAt, number, commit } = version
   if (redactedAt !== undefined) return null
-  const { from, to } = query
   return (
-    <div class="choices">
-      <a
-        href={addressOf.memory(memoryId, { tab: 'changes', from: versionId, to })}
-        aria-current={from === versionId ? 'true' : undefined}
-        aria-label={`Compare from version ${number}`}
-      >
-        from
+    <Menu label={`More about version ${number}`}>
+      <a href={addressOf.memory(memoryId, { tab: 'changes', from: versionId })}>
+        Compare with {isPast.value ? 'the moment shown' : 'now'}
       </a>
-      <a
-        href={addressOf.memory(memoryId, { tab: 'changes', from, to: versionId })}
-        aria-current={to === versionId ? 'true' : undefined}
-        aria-label={`Compare to version ${number}`}
-      >
-        to
-      </a>
+      <a href={addressOf.memory(memoryId, { at: commit })}>Show that moment</a>
       {mayWrite.value && operation !== 'deleted' && (
-        <a
-          href={addressOf.restore(memoryId, { versionId })}
-          aria-label={`Restore version ${number}`}
-        >
-          restore
-        </a>
+        <a href={addressOf.restore(memoryId, { versionId })}>Restore…</a>
       )}
       {mayManage.value && (
-        <a
-          href={addressOf.redaction({ version: versionId })}
-          aria-label={`Redact version ${number}`}
-        >
-          redact
+        <a class="risk" href={addressOf.redaction({ version: versionId })}>
+          Redact…
         </a>
       )}
-    </div>
+    </Menu>
   )
 }

@@ -12,10 +12,11 @@ import { useAsk } from '../../core/use-ask.ts'
 import { Question } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Pending, Writer } from '../../parts/labels.tsx'
+import { usePages } from '../../parts/pager.tsx'
 import { absoluteTime, relativeTime, sizeText } from '../../parts/times.ts'
 import { drafts, keepDraft, reasonIn } from './drafts.ts'
 import { EditForm } from './edit-form.tsx'
-import { HistoryColumn } from './history-column.tsx'
+import { HistoryColumn, type MemoryHistory } from './history-column.tsx'
 import { BlameTab, ChangesTab, TextTab } from './tabs.tsx'
 
 const tabs: readonly (readonly [MemoryTab, string])[] = [
@@ -25,9 +26,12 @@ const tabs: readonly (readonly [MemoryTab, string])[] = [
   ['blame', 'Blame'],
 ]
 
+const VERSIONS_A_PAGE = 50
+
 export function MemoryPage({ memoryId }: { readonly memoryId: string }) {
   const asked = { memoryId, at: atNow.value }
   const { data, failure } = useAsk('memory.show', asked, { keepsLast: true })
+  const history = usePages('memory.versions', { memoryId, limit: VERSIONS_A_PAGE })
   // The view of one memory is not kept for another.
   const view = data?.memoryId === memoryId ? data : undefined
   if (failure !== undefined || view === undefined) return <Pending failure={failure} />
@@ -44,10 +48,10 @@ export function MemoryPage({ memoryId }: { readonly memoryId: string }) {
             onDone={() => document.getElementById('content')?.focus()}
           />
         ) : (
-          <Tabs view={view} />
+          <Tabs view={view} history={history} />
         )}
       </article>
-      <HistoryColumn memoryId={memoryId} />
+      <HistoryColumn view={view} history={history} />
     </div>
   )
 }
@@ -99,7 +103,12 @@ const states: Readonly<Record<MemoryView['state'], string>> = {
   absent: '',
 }
 
-function Tabs({ view }: { readonly view: MemoryView }) {
+interface TabsProps {
+  readonly view: MemoryView
+  readonly history: MemoryHistory
+}
+
+function Tabs({ view, history }: TabsProps) {
   const { query, route } = useLocation()
   const { memoryId } = view
   const { from, to } = query
@@ -131,7 +140,9 @@ function Tabs({ view }: { readonly view: MemoryView }) {
         ))}
       </div>
       <div id="tab-panel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
-        {tab === 'changes' && <ChangesTab view={view} from={from} to={to} />}
+        {tab === 'changes' && (
+          <ChangesTab view={view} from={from} to={to} versions={history.data?.data ?? []} />
+        )}
         {tab === 'blame' && <BlameTab memoryId={memoryId} />}
         {(tab === 'read' || tab === 'source') && (
           <TextTab view={view} versionId={to} isSource={tab === 'source'} />

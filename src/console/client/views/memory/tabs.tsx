@@ -1,17 +1,18 @@
 // What a memory page shows of its memory: the text, as Markdown or as it is, the difference of two
 // versions, or the version that each line came from.
 
+import { useLocation } from 'preact-iso'
 import { useMemo } from 'preact/hooks'
-import type { Blame, MemoryView } from '../../../../operations/console/contract.ts'
-import type { FullVersion } from '../../../../store/history/versions.ts'
+import type { Blame, CountedVersion, MemoryView } from '../../../../operations/console/contract.ts'
 import { addressOf, atNow } from '../../core/address.ts'
 import { useAsk } from '../../core/use-ask.ts'
 import { VersionsDiff } from '../../parts/diff-table.tsx'
+import { Choice } from '../../parts/field.tsx'
 import { HiddenWarning } from '../../parts/hidden.tsx'
 import { Pending, Writer, writerOf } from '../../parts/labels.tsx'
 import { Markdown } from '../../parts/markdown.tsx'
 import { Slices } from '../../parts/pager.tsx'
-import { absoluteTime } from '../../parts/times.ts'
+import { absoluteTime, relativeTime } from '../../parts/times.ts'
 
 interface TextTabProps {
   readonly view: MemoryView
@@ -92,26 +93,56 @@ interface ChangesTabProps {
   /** Versions; the one before `to`, and the shown one, if left out. */
   readonly from: string | undefined
   readonly to: string | undefined
+  /** Those to choose from, the newest first. */
+  readonly versions: readonly CountedVersion[]
 }
 
-/** Any two versions, which are chosen in the history at the right. */
-export function ChangesTab({ view, from, to }: ChangesTabProps) {
-  const shown = to ?? view.version?.versionId
-  if (shown === undefined) return <p>It did not exist yet.</p>
+/** Any two versions. */
+export function ChangesTab({ view, from, to, versions }: ChangesTabProps) {
+  const { route } = useLocation()
+  const { memoryId } = view
+  const after = to ?? view.version?.versionId
+  if (after === undefined) return <p>It did not exist yet.</p>
+  const base = versions.find(({ versionId }) => versionId === after)?.baseVersionId
+  const before = from ?? base ?? ''
+  const choose = (place: {
+    readonly from?: string | undefined
+    readonly to?: string | undefined
+  }) => route(addressOf.memory(memoryId, { tab: 'changes', from, to, ...place }))
   return (
-    <VersionsDiff before={from ?? 'base'} after={shown} label="Both versions">
-      {(before, after) => (
-        <p class="pick">
-          {before === undefined ? 'Nothing' : nameOf(before)} → {nameOf(after)}
-          {to === undefined && ', the current one'}
-        </p>
-      )}
-    </VersionsDiff>
+    <>
+      <div class="pick">
+        <Choice
+          label="From"
+          value={before}
+          options={optionsOf(versions, before, 'the version before')}
+          onChoose={(chosen) => choose({ from: chosen === '' ? undefined : chosen })}
+        />
+        <Choice
+          label="to"
+          value={after}
+          options={optionsOf(versions, after, 'an earlier version')}
+          onChoose={(chosen) => choose({ to: chosen })}
+        />
+      </div>
+      <VersionsDiff before={from ?? 'base'} after={after} label="Both versions" />
+    </>
   )
 }
 
-function nameOf(version: FullVersion): string {
-  return `${absoluteTime(version.createdAt)}, ${writerOf(version)}`
+/** `other` is the label of the chosen version if the list lacks it. */
+function optionsOf(versions: readonly CountedVersion[], chosen: string, other: string) {
+  const options = versions.map(
+    (version) => [version.versionId, labelOf(version)] as readonly [string, string],
+  )
+  const isListed = versions.some(({ versionId }) => versionId === chosen)
+  return isListed ? options : [[chosen, other] as const, ...options]
+}
+
+function labelOf(version: CountedVersion): string {
+  const { number, createdAt, redactedAt } = version
+  const label = `${number} · ${relativeTime(createdAt)} · ${writerOf(version)}`
+  return redactedAt === undefined ? label : `${label} (redacted)`
 }
 
 export function BlameTab({ memoryId }: { readonly memoryId: string }) {

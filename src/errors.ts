@@ -176,6 +176,8 @@ export interface ErrorDetails {
   /** A size, count or line that was too large, and its bound. */
   readonly actual?: number
   readonly limit?: number
+  /** Commits that a remote has received before sending more failed. */
+  readonly sentCommits?: number
   /** The `RedactionCertificate` of a redaction that is not erased from the disk yet. */
   readonly certificate?: object
 }

@@ -7,7 +7,7 @@ import { timestamp, type Wire } from '../../operations/wire.ts'
 import { repairStore } from '../../store/repair/repair.ts'
 import type { LostChange, LostObject, RepairReport } from '../../store/repair/report.ts'
 import type { Answer, Context, Input } from '../call/command.ts'
-import { remoteAccess, transferProgress } from '../machine/remote-access.ts'
+import { remoteAccess } from '../machine/remote-access.ts'
 import { checkIsDirectory, getIdentity } from '../store/open-store.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { wire } from '../text/wire.ts'
@@ -19,22 +19,20 @@ const BEHIND: ExitCode = 12
 const LINES_MAX = 20
 
 export async function repair(context: Context, input: Input): Promise<Answer> {
-  const { environment, interrupts } = context
+  const { environment } = context
   const { storeDirectory: directory, stateDirectory } = environment
   checkIsDirectory(directory)
   const identity = getIdentity(environment)
   const [from, dryRun] = [input.text('from'), input.flag('dry-run')]
-  const report = await withProgress(context, 'Reading the store', ({ progress }) =>
+  const report = await withProgress(context, 'Reading the store', (shown) =>
     repairStore({
       directory,
       stateDirectory,
       identity,
       from,
       dryRun,
-      progress,
       access: remoteAccess(context),
-      transfer: transferProgress(progress),
-      signal: interrupts.signal,
+      ...shown,
     }),
   )
   const exitCode = report.whole ? 0 : report.anchor === 'behind' ? BEHIND : DAMAGED

@@ -10,7 +10,7 @@ import type { RemoteStatus } from '../../store/sync/remote-state.ts'
 import type { Redo, StoreSyncOptions, SyncReport } from '../../store/sync/report.ts'
 import { type Answer, type Context, type Input, usageError } from '../call/command.ts'
 import { authorOf } from '../call/options.ts'
-import { remoteAccess, transferProgress } from '../machine/remote-access.ts'
+import { remoteAccess } from '../machine/remote-access.ts'
 import { errorJson, exitCodeOf } from '../terminal/output.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { askYes, canAsk } from '../terminal/prompt.ts'
@@ -209,10 +209,8 @@ function syncWith(
 ): Promise<SyncReport> {
   const ending = 'Ended; local work is safe, and the next sync continues'
   return context.interrupts.patiently(ending, () =>
-    withProgress(context, 'Synchronising', ({ progress, signal }) => {
-      const transfer = transferProgress(progress)
-      const access = remoteAccess(context)
-      return syncOne({ remote, only, repair, access, transfer, progress, signal })
+    withProgress(context, 'Verifying', (shown) => {
+      return syncOne({ remote, only, repair, access: remoteAccess(context), ...shown })
     }),
   )
 }

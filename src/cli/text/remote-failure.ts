@@ -170,8 +170,10 @@ function removedHint(error: StoreError, { isAuditor }: FailedSync): string {
 function placeText(error: StoreError, { remote, status }: FailedSync): string {
   const isRefused = isVerdict(error) && !hasCode(error, 'push_rejected')
   const { unsent = 0, evidence } = status ?? {}
+  const { sentCommits: sent = 0 } = error.details
   const facts = [
     ...(remote === undefined ? [] : [`remote: ${remote}`]),
+    ...(sent > 0 ? [`${countText(sent, 'commit has', 'commits have')} arrived`] : []),
     ...(isRefused ? ['nothing was taken over'] : []),
     ...(unsent > 0 ? [`${countText(unsent, 'commit is', 'commits are')} not sent yet`] : []),
   ]

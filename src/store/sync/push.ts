@@ -2,7 +2,7 @@
 // is divided into steps, so that a failed connection loses one step at most; each step ends at a
 // head that every reader accepts as it is (FORMAT §8.1). A failed push changes nothing here.
 
-import { hasCode } from '../../errors.ts'
+import { hasCode, StoreError } from '../../errors.ts'
 import type { OutgoingPack } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { MEBIBYTE } from '../../limits.ts'
@@ -165,6 +165,8 @@ export class Sender {
       }
       try {
         at = await this.#sendStep(connection, at, { step, mark, progress })
+      } catch (error) {
+        throw this.#withSent(error)
       } finally {
         await connection.close()
       }
@@ -195,6 +197,14 @@ export class Sender {
     await this.#peer.known.note({ oid, height, record: decodeAt(session, oid).hash }, mark)
     this.#count(step.length, pack.bytes)
     return oid
+  }
+
+  /** A failure of a later step, which tells what the earlier ones have sent. */
+  #withSent(error: unknown): unknown {
+    const { commits } = this.#sent
+    if (!(error instanceof StoreError) || commits === 0) return error
+    const details = { ...error.details, sentCommits: commits }
+    return new StoreError(error.code, error.message, { cause: error, details })
   }
 
   #count(commits: number, bytes: number): Sent {

@@ -10,7 +10,7 @@ import {
   ignoresCase,
 } from '../../../src/cli/machine/memory-files.ts'
 import { parseCommandLine, wantsJson } from '../../../src/cli/program.ts'
-import { progressLine } from '../../../src/cli/terminal/progress.ts'
+import { progressLine, type ProgressState } from '../../../src/cli/terminal/progress.ts'
 import { storePath } from '../../../src/cli/text/store-path.ts'
 import {
   findTime,
@@ -165,14 +165,35 @@ describe('on the screen', () => {
     },
   )
 
-  test.each([
-    [0, 10, 'Work  [------------------------]  0 %  0 of 10'],
-    [5, 10, 'Work  [############------------]  50 %  5 of 10  0.6/s  8 s left'],
-    [10, 10, 'Work  [########################]  100 %  10 of 10  1.3/s  0 s left'],
-    [1, 1000, 'Work  [------------------------]  0 %  1 of 1,000  0.1/s  134 min left'],
-    [1000, Infinity, 'Work  1,000  125/s'],
-  ])('%d of %d', (done, total, line) => {
-    expect(progressLine('Work', done, total, 8000)).toBe(line)
+  test.each<[Omit<ProgressState, 'title'>, string]>([
+    [{ done: 0, total: 10, elapsedMs: 8000 }, '[----------------]  0 %  0 of 10'],
+    [
+      { done: 5, total: 10, elapsedMs: 8000 },
+      '[########--------]  50 %  5 of 10  0.6/s  about 8 s',
+    ],
+    [{ done: 10, total: 10, elapsedMs: 8000 }, '[################]  100 %  10 of 10  1.3/s'],
+    [
+      { done: 1, total: 1000, elapsedMs: 8000 },
+      '[----------------]  0 %  1 of 1,000  0.1/s  about 134 min',
+    ],
+    [{ done: 1, total: 1000, elapsedMs: 2999 }, '[----------------]  0 %  1 of 1,000  0.3/s'],
+    [{ done: 1000, total: Infinity, elapsedMs: 8000 }, '1,000  125/s'],
+    [
+      { done: 720_000, total: 29_000_000, elapsedMs: 7000, inBytes: true },
+      '[----------------]  2 %  0.7 of 29.0 MB  103 kB/s  about 5 min',
+    ],
+    [
+      { done: 12, total: 700, elapsedMs: 1000, inBytes: true },
+      '[----------------]  1 %  12 of 700 B  12 B/s',
+    ],
+    [{ done: 3_000_000, total: Infinity, elapsedMs: 1000, inBytes: true }, '3.0 MB  3.0 MB/s'],
+  ])('%j', (state, line) => {
+    expect(progressLine({ title: 'Work', ...state })).toBe(`Work  ${line}`)
+  })
+
+  test('a phase without an amount shows its name', () => {
+    const title = 'Waiting for the remote'
+    expect(progressLine({ title, done: 0, elapsedMs: 0 })).toBe(`${title}…`)
   })
 })
 

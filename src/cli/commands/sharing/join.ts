@@ -18,7 +18,7 @@ import {
   type Input,
 } from '../../call/command.ts'
 import { actorOptions, authorOf, deviceNameOf, deviceNameOption } from '../../call/options.ts'
-import { remoteAccess, transferProgress } from '../../machine/remote-access.ts'
+import { remoteAccess } from '../../machine/remote-access.ts'
 import { type EntrySecret, withSecret } from '../../machine/secrets.ts'
 import { closing } from '../../store/open-store.ts'
 import { noteStoreHere } from '../../store/vanished.ts'
@@ -181,11 +181,10 @@ function joining<T>(
     : undefined
   const trustFirstContact = input.flag('trust-first-contact') ? async () => true : ask
   return context.interrupts.patiently('Ended; nothing was joined', () =>
-    withProgress(context, 'Joining', ({ progress, signal }) => {
-      const transfer = transferProgress(progress)
+    withProgress(context, 'Verifying', (shown) => {
       const access = remoteAccess(context)
       const places = { directory, stateDirectory, acceptRolledBack, trustFirstContact }
-      return work({ ...named, ...places, progress, signal, transfer, access })
+      return work({ ...named, ...places, ...shown, access })
     }),
   )
 }

@@ -75,6 +75,7 @@ export type {
 export type { PendingDevice } from './store/redaction/acknowledgement.ts'
 export type { BlameLine, BlameOptions } from './store/history/blame.ts'
 export type { RedactedVersion, RedactionCertificate } from './store/redaction/certificate.ts'
+export type { IssuedCertificate, PastRedaction } from './store/redaction/past-redactions.ts'
 export type { BuiltOnRedacted } from './store/redaction/built-on.ts'
 export type { Change } from './store/changes/changes.ts'
 export type { Author } from './store/commits/commit-context.ts'

@@ -66,6 +66,8 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
   Undo: { restore: rollback, rollback },
   Erase: {
     redact: () => import('./commands/redact.ts'),
+    'certificate list': certificate,
+    'certificate show': certificate,
     'certificate verify': certificate,
     expire: () => import('./commands/expire.ts'),
   },

@@ -5,9 +5,10 @@ import { allowedSignersLine } from '../format/sshsig.ts'
 import type { CompactOptions, ObjectAmount } from '../git/object-store.ts'
 import type { BuiltOnRedacted } from './redaction/built-on.ts'
 import type { RedactionCertificate } from './redaction/certificate.ts'
+import type { IssuedCertificate, PastRedaction } from './redaction/past-redactions.ts'
 import type { ResidueOptions, ResidueReport } from './redaction/residue.ts'
 import type { AuditReport, ReportOptions } from './report/audit-report.ts'
-import { checkOptions, checkReport } from './request-check.ts'
+import { checkOptions, checkReport, checkText } from './request-check.ts'
 import type { StoreSession } from './session/session.ts'
 import type { ClockLeap } from './session/writer-clock.ts'
 import { type CompactReport, type VerifyReport, verifyStore } from './store-report.ts'
@@ -48,6 +49,22 @@ export class StoreMaintenance {
   ): Promise<RedactionCertificate> {
     const { verifyCertificateHere } = await import('./redaction/certificate-check.ts')
     return verifyCertificateHere(this.#session, certificate)
+  }
+
+  /** The redactions of the history, newest first, as their signed records prove them. */
+  async redactions(): Promise<readonly PastRedaction[]> {
+    const { listRedactions } = await import('./redaction/past-redactions.ts')
+    return listRedactions(this.#session)
+  }
+
+  /**
+   * Issues the certificate of a redaction again, named by `PastRedaction.redaction`: as it was, if
+   * this device made it, else what the record proves. Rejects with `not_found`.
+   */
+  async issueCertificate(redaction: string): Promise<IssuedCertificate> {
+    checkText(redaction, 'A redaction')
+    const { issueCertificate } = await import('./redaction/past-redactions.ts')
+    return issueCertificate(this.#session, redaction)
   }
 
   /** Searches all that is stored, and the caches, for redacted versions. */

@@ -195,6 +195,32 @@ describe('consent', () => {
 })
 
 describe('the certificate', () => {
+  test('is issued again, and written to a new file', { tags: 'slow' }, async () => {
+    const home = await newHomeWithStore()
+    expect(await home.call(['certificate', 'list'])).toMatchObject({
+      stdout: '',
+      stderr: 'Nothing was redacted in this store\n',
+    })
+    await home.ok('create', 'a.md', '--text', 'a secret', '--session', 's1')
+    await home.ok('write', 'a.md', '--text', 'nothing')
+    const { certificate } = await home.json('redact', '--session', 's1', '--yes')
+    const { data } = JSON.parse(await home.ok('certificate', 'list', '--json'))
+    expect(data).toMatchObject([{ type: 'redaction', reason: 'unspecified', has_object_ids: true }])
+    const [id = ''] = (await home.ok('certificate', 'list')).split(' ')
+    expect(data[0].redaction).toContain(id)
+    const again = { certificate, object_ids: 'known', file: null }
+    expect(await home.json('certificate', 'show', id)).toMatchObject(again)
+    const versionId = data[0].versions[0].memory_version_id
+    await home.ok('certificate', 'show', versionId, '--out', 'proof.json')
+    const text = readFileSync(join(home.directory, 'proof.json'), 'utf8')
+    expect(JSON.parse(text)).toEqual(certificate)
+    expect(await home.ok('certificate', 'verify', 'proof.json')).toContain('Verified')
+    const taken = await home.call(['certificate', 'show', id, '--out', 'proof.json'])
+    expect([taken.exitCode, taken.stderr]).toEqual([4, expect.stringContaining('exists already')])
+    const unknown = await home.call(['certificate', 'show', 'abcd1234'])
+    expect([unknown.exitCode, unknown.stderr]).toEqual([3, expect.stringContaining('list')])
+  })
+
   test('is written, names the erased versions, and is never overwritten', async () => {
     const home = await homeWithLeak()
     const words = ['redact', '--session', 's1', '--yes', '--certificate', 'proof.json']

@@ -39,6 +39,8 @@ const calls: readonly Call[] = [
   ['expire --unchanged 1d', 'expire'],
   ['redact VERSION --overwrite --dry-run', 'redact'],
   ['redact VERSION --overwrite --yes --certificate proof', 'redact'],
+  ['certificate list', page],
+  ['certificate show VERSION', 'certificate_show'],
   ['certificate verify proof', 'certificate_verify'],
   ['export files', 'export'],
   ['import files --on-conflict skip', 'import'],

@@ -74,6 +74,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'certificate',
     'certificate-check',
     'certificate-text',
+    'past-redactions',
     'redaction',
     'redaction-plan',
     'residue',

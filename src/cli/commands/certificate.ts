@@ -1,24 +1,52 @@
 // `certificate verify`: whether a certificate of a redaction can be believed: because the history
 // of a store here proves it, for a member or an auditor, or because the reader knows the key.
-// Without either it reports that, and does not exit with 0.
+// Without either it reports that, and does not exit with 0. `certificate list` and `show`: the past
+// redactions, and their certificates issued again.
 
+import { pageJson, type Wire } from '../../operations/wire.ts'
 import { verifyCertificate } from '../../store/audit/verify-certificate.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { BuiltOnRedacted } from '../../store/redaction/built-on.ts'
-import type { RedactionCertificate } from '../../store/redaction/certificate.ts'
+import { type RedactionCertificate, signerOf } from '../../store/redaction/certificate.ts'
+import type { IssuedCertificate, PastRedaction } from '../../store/redaction/past-redactions.ts'
+import { visible } from '../../text/visible.ts'
 import {
+  CommandError,
   ofAnotherStore,
   type Answer,
   type Command,
   type Context,
   type Input,
 } from '../call/command.ts'
-import { readCertificateFile, readKey } from '../machine/files.ts'
-import { auditing, isStoreHere, withStoreOrTrail } from '../store/open-store.ts'
-import { builtOnRedactedJson, builtOnRedactedLines } from '../text/redactions.ts'
+import { readCertificateFile, readKey, writeNewFile } from '../machine/files.ts'
+import { auditing, isStoreHere, withStore, withStoreOrTrail } from '../store/open-store.ts'
+import { deviceText } from '../text/device-text.ts'
+import { builtOnRedactedJson, builtOnRedactedLines, certificateText } from '../text/redactions.ts'
+import { timeFormat } from '../text/times.ts'
+import { wire } from '../text/wire.ts'
 import { countText, listOf } from '../text/words.ts'
 
 export const commands: readonly Command[] = [
+  {
+    name: 'certificate list',
+    summary: 'List the redactions of the store, newest first',
+    options: { '-n, --limit <number>': 'At most this many' },
+    run: certificateList,
+  },
+  {
+    name: 'certificate show',
+    summary: 'Issue the certificate of a past redaction again',
+    usage: '<redaction>',
+    options: { '--out <file>': 'Write the certificate to a new file' },
+    notes: [
+      '`certificate list` names the redactions; the id of an erased version works too. The ' +
+        'certificate is signed anew by this device, from the record in the history.',
+      'Only the device that redacted knows which objects hosts should delete: it keeps their ids ' +
+        'in a sealed file of the state directory. Certificates of other devices come without, ' +
+        'and state who issued them.',
+    ],
+    run: certificateShow,
+  },
   {
     name: 'certificate verify',
     summary: 'Verify the certificate of a redaction, with or without a key of the store',
@@ -41,6 +69,94 @@ export const commands: readonly Command[] = [
 
 /** `part was skipped`: whether the signer is a device of the store was not asked. */
 const SIGNER_UNKNOWN = 4
+
+const LIMIT_DEFAULT = 50
+const LIMIT_MAX = 10_000
+/** Digits of a redaction in the list, and the least that name one. */
+const SHORT_DIGITS = 12
+const LEAST_DIGITS = 4
+
+function certificateList(context: Context, input: Input): Promise<Answer> {
+  const limit = input.integer('limit', 1, LIMIT_MAX) ?? LIMIT_DEFAULT
+  return withStore(context, async (store) => {
+    const all = await store.maintenance.redactions()
+    const names = await store.devices.names()
+    const format = timeFormat(context)
+    const found = all.slice(0, limit)
+    const rows = found.map((one) => {
+      const count = countText(one.versions.length, 'version', 'versions')
+      const device = visible(names.get(one.deviceId) || one.deviceId)
+      const objects = one.hasObjectIds ? 'with object ids' : 'from the record only'
+      const what = `${count}, ${one.reason.replaceAll('_', ' ')}, by ${device}`
+      return `${one.redaction.slice(0, SHORT_DIGITS)}  ${format(one.time)}  ${what}; ${objects}\n`
+    })
+    return {
+      text: rows.join(''),
+      json: pageJson(found.map(redactionJson)),
+      note: all.length === 0 ? 'Nothing was redacted in this store' : undefined,
+    }
+  })
+}
+
+function redactionJson(one: PastRedaction): Wire {
+  const { redaction, records, commits, time, deviceId, actor, session, reason, versions } = one
+  const what = { redaction, records, commits, redactedAt: time, deviceId, actor, session, reason }
+  return wire({ type: 'redaction', ...what, versions, hasObjectIds: one.hasObjectIds })
+}
+
+function certificateShow(context: Context, input: Input): Promise<Answer> {
+  return withStore(context, async (store) => {
+    const redaction = await findRedaction(store, input.argument(0))
+    const { certificate, objectIds } = await store.maintenance.issueCertificate(redaction)
+    const file = input.text('out')
+    if (file !== undefined) writeNewFile('the certificate', file, certificateText(certificate))
+    const lines = [
+      ...statementLines(certificate),
+      ...(await missingLines(store, certificate, objectIds)),
+      '',
+      file === undefined
+        ? 'Signed by this device. --out writes the certificate to a file; --json prints it.'
+        : `Certificate  ${visible(file)}, signed by this device`,
+    ]
+    return {
+      text: `${lines.join('\n')}\n`,
+      json: { certificate, object_ids: objectIds, file: file ?? null },
+    }
+  })
+}
+
+/** A redaction by the first digits of its id or of its commit, or by a version that it erased. */
+async function findRedaction(store: MemoryStore, typed: string): Promise<string> {
+  const all = await store.maintenance.redactions()
+  const digits = typed.toLowerCase()
+  const found = all.filter(({ redaction, commits, versions }) => {
+    if (versions.some((one) => one.memory_version_id === typed)) return true
+    const isPrefix = /^[0-9a-f]+$/.test(digits) && digits.length >= LEAST_DIGITS
+    return isPrefix && [redaction, ...commits].some((id) => id.startsWith(digits))
+  })
+  const [first] = found
+  const hint = '`gitlocket certificate list` names the redactions'
+  if (first === undefined) {
+    throw new CommandError('not_found', `There is no redaction "${typed}"`, hint)
+  }
+  if (found.length === 1) return first.redaction
+  throw new CommandError('invalid_input', `${found.length} redactions begin with "${typed}"`, hint)
+}
+
+async function missingLines(
+  store: MemoryStore,
+  { device_id }: RedactionCertificate,
+  objectIds: IssuedCertificate['objectIds'],
+): Promise<readonly string[]> {
+  if (objectIds === 'known') return []
+  const device = deviceText(device_id, (await store.devices.names()).get(device_id))
+  const damaged = 'The sealed file with the object ids is damaged, and was not used.'
+  return [
+    '',
+    'Missing: the old head, the object ids for hosts, and versions that may repeat the text.',
+    objectIds === 'damaged' ? damaged : `Only ${visible(device)}, which redacted, may have them.`,
+  ]
+}
 
 type Proof = 'store' | 'key' | undefined
 
@@ -104,25 +220,33 @@ function answerOf(
 function statementLines(certificate: RedactionCertificate): readonly string[] {
   const { actor, session_id: session, versions, may_repeat, object_ids } = certificate
   const count = countText(versions.length, 'version', 'versions')
+  const ids = countText(object_ids.length, 'object id', 'object ids')
   const lines = versions.map(({ memory_version_id, memory_id, operation }) => {
     return `${memory_version_id}  ${operation}  of ${memory_id}`
   })
   return [
     `Store        ${certificate.store_id}`,
     `Device       ${certificate.device_id}`,
+    ...(certificate.issued_by === undefined ? [] : [`Issued by    ${certificate.issued_by}`]),
     `Actor        ${actor.type}:${actor.id}${session === null ? '' : `, session ${session}`}`,
     `Time         ${certificate.redacted_at}`,
     `Reason       ${certificate.reason}`,
-    `Old head     ${certificate.old_head}`,
+    `Old head     ${certificate.old_head ?? 'unknown'}`,
     `New head     ${certificate.new_head}`,
-    `For hosts    ${countText(object_ids.length, 'object id', 'object ids')}; --json prints them`,
+    ...(object_ids.length === 0 ? [] : [`For hosts    ${ids}; --json prints them`]),
     `Redacted     ${count}`,
     listOf(lines),
     ...(may_repeat.length === 0 ? [] : ['May repeat them, and were kept', listOf(may_repeat)]),
   ]
 }
 
-function proofLines({ device_id }: RedactionCertificate, proof: Proof): readonly string[] {
+function proofLines(certificate: RedactionCertificate, proof: Proof): readonly string[] {
+  const signer = signerOf(certificate)
+  if (proof === 'store' && certificate.issued_by !== undefined) {
+    return [
+      'Verified: the history of this store has the redaction, and a device of it signed this.',
+    ]
+  }
   if (proof === 'store') {
     return [
       'Verified: the history of this store has the redaction, and the signer was an owner then.',
@@ -137,7 +261,7 @@ function proofLines({ device_id }: RedactionCertificate, proof: Proof): readonly
   }
   return [
     'NOT VERIFIED: anybody can make such a certificate. It shows only that the key which it',
-    `names has signed it, which is that of ${device_id}.`,
+    `names has signed it, which is that of ${signer}.`,
     'Compare it with a clone of the store (--store), or with the key of a device (--key).',
   ]
 }

@@ -34,7 +34,7 @@ import {
 import { plainInk } from '../terminal/ink.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { askLine, canAsk, checkCanConfirm, declined } from '../terminal/prompt.ts'
-import { pendingDeviceJson, pendingDeviceParagraph } from '../text/redactions.ts'
+import { certificateText, pendingDeviceJson, pendingDeviceParagraph } from '../text/redactions.ts'
 import { versionLine } from '../text/versions-text.ts'
 import { versionJson } from '../text/wire.ts'
 import { countText, fewOf, listOf, shortId } from '../text/words.ts'
@@ -243,7 +243,7 @@ export async function redacting(
 /** Codes whose messages say already that nothing was done. */
 const selfExplanatory: ReadonlySet<ErrorCode> = new Set(['version_current', 'precondition_failed'])
 
-/** Adds the resulting state, and the certificate, which cannot be issued again. */
+/** Adds the resulting state, and the certificate. */
 function explained(error: StoreError, state: string, hint?: string): StoreError {
   if (error.code !== 'cancelled' && hint === undefined) return error
   const again = hint ?? 'Run it again to redact'
@@ -287,20 +287,18 @@ async function finish(
   }
 }
 
-/** Writes the certificate. It is issued only once, so an error carries it as output. */
+/** Writes the certificate; an error carries it as output. */
 function keepCertificate(certificate: object, file: string): void {
   const text = certificateText(certificate)
   try {
     writeNewFile('the certificate', file, text)
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
-    const hint = 'The versions are redacted. The certificate was printed: keep it'
+    const hint =
+      'The versions are redacted. The certificate was printed; `gitlocket certificate show` ' +
+      'issues it again'
     throw new CommandError(error.code, error.message, hint, { output: text })
   }
-}
-
-function certificateText(certificate: object): string {
-  return `${JSON.stringify(certificate, undefined, 2)}\n`
 }
 
 function checkCertificateFile(input: Input): void {
@@ -325,7 +323,7 @@ function doneLines(
     ...versions.map((one) => `  ${one.memory_version_id}  ${one.operation}`).slice(0, 20),
     ...(versions.length > 20 ? [`  and ${versions.length - 20} more`] : []),
     '',
-    `Old head     ${old_head}`,
+    `Old head     ${old_head ?? ''}`,
     `New head     ${new_head}`,
     `For hosts    ${ids} to report; --json prints them, and --certificate writes them`,
     ...(file === undefined ? [] : [`Certificate  ${file}, signed by this device`]),

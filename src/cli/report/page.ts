@@ -135,7 +135,9 @@ function card(redaction: ReportedRedaction, devices: readonly ReportedDevice[]):
   const ids: Value[] = versionIds.slice(0, IDS_MAX).map(code)
   const more = versionIds.length - ids.length
   if (more > 0) ids.push(`and ${numberText(more)} more, which the report as JSON names`)
-  const proof = certificate && markup`Verified, signed by ${device(certificate.device_id, devices)}`
+  const proof =
+    certificate &&
+    markup`Verified, signed by ${device(certificate.issued_by ?? certificate.device_id, devices)}`
   return markup`<article class="card">
     <h3>${versions} redacted on ${time(redaction.time)}: ${reason}</h3>
     ${facts([

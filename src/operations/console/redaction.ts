@@ -7,8 +7,9 @@ import { isRedactReason } from '../../format/record.ts'
 import type { Device } from '../../store/devices/devices.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { PendingDevice } from '../../store/redaction/acknowledgement.ts'
+import type { PastRedaction } from '../../store/redaction/past-redactions.ts'
 import type { RedactionPlan, RedactionSelection } from '../../store/redaction/redaction-plan.ts'
-import { listOf, managing, reading, short } from './operation.ts'
+import { hash, listOf, managing, reading, short } from './operation.ts'
 
 const VERSIONS_MAX = 1_000_000
 
@@ -52,7 +53,7 @@ export const redactionOperations = {
     },
     async ({ writer, work }, { select: wanted, why, current, confirmed }) => {
       const request = { select: selectionOf(wanted), reason: why, current, confirmed }
-      // A page that is closed ends nothing: the certificate is issued once.
+      // A page that is closed ends nothing.
       const { progress } = work
       try {
         const { certificate } = await writer().redact(request, { progress })
@@ -67,6 +68,28 @@ export const redactionOperations = {
       }
     },
   ),
+
+  /** The redactions so far, newest first, with the devices that have not confirmed each. */
+  'redaction.past': reading({}, async ({ store }) => {
+    const [found, devices] = await Promise.all([
+      store.maintenance.redactions(),
+      store.devices.list(),
+    ])
+    const names = new Map(devices.map(({ deviceId, name }) => [deviceId, name]))
+    const others = devices.filter(({ isThis, removed }) => !isThis && removed === undefined)
+    const redactions = found.map((one) => {
+      const deviceName = names.get(one.deviceId) ?? ''
+      const pendingDevices = others.filter((device) => isPending(device, one)).map(describePending)
+      return Object.assign({ deviceName, pendingDevices }, one)
+    })
+    return { redactions }
+  }),
+
+  /** The certificate of a past redaction, as often as it is asked for. */
+  'redaction.certificate': reading({ redaction: hash }, async ({ store }, { redaction }) => {
+    const { certificate, objectIds } = await store.maintenance.issueCertificate(redaction)
+    return { certificate: textOf(certificate), objectIds, objects: certificate.object_ids }
+  }),
 
   'redaction.proof': reading(
     { certificate: z.string().optional() },
@@ -110,6 +133,10 @@ function textOf(certificate: object): string {
 async function otherDevices(store: MemoryStore): Promise<readonly Device[]> {
   const devices = await store.devices.list()
   return devices.filter(({ isThis, removed }) => !isThis && removed === undefined)
+}
+
+function isPending({ unacknowledged }: Device, { commits }: PastRedaction): boolean {
+  return unacknowledged.some(({ commit }) => commits.includes(commit))
 }
 
 function describePending({

@@ -9,7 +9,7 @@ import type { ObjectStore } from '../../git/object-store.ts'
 import { inSlices } from '../../time-slice.ts'
 import { type CertificateTrail, checkCertificate } from '../redaction/certificate-check.ts'
 import { readCertificate } from '../redaction/certificate-text.ts'
-import type { RedactionCertificate } from '../redaction/certificate.ts'
+import { type RedactionCertificate, signerOf } from '../redaction/certificate.ts'
 import { type Audit, type AuditOptions, withAudit } from './audit.ts'
 
 /**
@@ -51,11 +51,12 @@ export async function verifyByTrail(
   return certificate
 }
 
-function checkSigner({ device_id }: RedactionCertificate, pinned: string): void {
-  if (device_id === pinned) return
+function checkSigner(certificate: RedactionCertificate, pinned: string): void {
+  const signer = signerOf(certificate)
+  if (signer === pinned) return
   throw new StoreError(
     'certificate_invalid',
-    `The certificate is signed by ${device_id}, and the given key is that of ${pinned}`,
+    `The certificate is signed by ${signer}, and the given key is that of ${pinned}`,
   )
 }
 
@@ -73,6 +74,9 @@ function trailOf({ storeId, entries, head }: Audit, objects: ObjectStore): Certi
     entries.flatMap((entry) => entry.versions.map((version) => [version.versionId, version])),
   )
   const commits = new Set(entries.map(({ commit }) => commit))
+  const devices = new Set(
+    entries.flatMap(({ access }) => access?.added.map(({ deviceId }) => deviceId) ?? []),
+  )
   return {
     storeId,
     findRedact(record) {
@@ -81,6 +85,7 @@ function trailOf({ storeId, entries, head }: Audit, objects: ObjectStore): Certi
     },
     findVersion: (versionId) => versions.get(versionId),
     hasCommit: (oid) => commits.has(oid),
+    hasDevice: (deviceId) => devices.has(deviceId),
     objects,
     head,
   }

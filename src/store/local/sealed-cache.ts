@@ -36,6 +36,8 @@ export const cacheRole = {
   credentials: 9,
   freshness: 10,
   cursor: 11,
+  // 12 and 13 are those of a database.
+  erased: 14,
 } as const
 export type CacheRole = keyof typeof cacheRole
 

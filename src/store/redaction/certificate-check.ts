@@ -17,7 +17,7 @@ import { readConsistently } from '../history/read-consistently.ts'
 import type { StoreSession } from '../session/session.ts'
 import { getTree, hasObject, type ObjectSource } from '../snapshot/git-reads.ts'
 import { readCertificate } from './certificate-text.ts'
-import type { RedactionCertificate } from './certificate.ts'
+import { type RedactionCertificate, signerOf } from './certificate.ts'
 
 /** A redact record of a verified history; ids in text form. */
 export interface RedactRecord {
@@ -39,6 +39,8 @@ export interface CertificateTrail {
     versionId: string,
   ): { readonly memoryId: string; readonly operation: Operation } | undefined
   hasCommit(oid: string): boolean
+  /** Whether the store has or had this device, `dev_…`. */
+  hasDevice(deviceId: string): boolean
   readonly objects: ObjectSource
   /** 40 hex digits. */
   readonly head: string
@@ -61,6 +63,9 @@ export function* checkCertificate(
     throw mismatch('it names a redact record that is not in this history')
   }
   for (const record of records) checkRecord(certificate, record)
+  if (!trail.hasDevice(signerOf(certificate))) {
+    throw mismatch('no device of this store has signed it')
+  }
   checkVersions(certificate, trail, records)
   checkCommits(certificate, trail, records)
   const reached = yield* findReached(trail.objects, trail.head, certificate.object_ids)
@@ -175,15 +180,26 @@ export async function verifyCertificateHere(
 ): Promise<RedactionCertificate> {
   await loadSodium()
   const certificate = readCertificate(given)
-  await readConsistently(session, (history) => {
-    return checkCertificate(certificate, trailOf(session.storeId, session.contents, history))
-  })
+  await checkHere(session, certificate)
   return certificate
+}
+
+/** Throws the codes of `checkCertificate`. */
+export async function checkHere(
+  session: StoreSession,
+  certificate: RedactionCertificate,
+): Promise<void> {
+  const { devices, removed } = await session.reading(({ keyring }) => keyring.directory)
+  const ids = [...devices, ...removed].map(({ deviceId }) => formatId('device', deviceId))
+  await readConsistently(session, (history) => {
+    const source = { ...session.contents, deviceIds: new Set(ids) }
+    return checkCertificate(certificate, trailOf(session.storeId, source, history))
+  })
 }
 
 function trailOf(
   storeId: string,
-  source: Omit<HistorySource, 'storeId'>,
+  source: Omit<HistorySource, 'storeId'> & { readonly deviceIds: ReadonlySet<string> },
   history: History,
 ): CertificateTrail {
   const records = new Map<string, CommitEntry>()
@@ -203,6 +219,7 @@ function trailOf(
       return { memoryId: formatId('memory', memoryId), operation }
     },
     hasCommit: (oid) => commits.has(oid),
+    hasDevice: (deviceId) => source.deviceIds.has(deviceId),
     objects: source.objects,
     head: history.head?.oid ?? '',
   }

@@ -12,6 +12,7 @@ import { certificateBytesMax } from '../../limits.ts'
 import { checkAuthor } from '../commits/author.ts'
 import {
   certificateNamespace,
+  signerOf,
   type RedactedVersion,
   type RedactionCertificate,
   type Statement,
@@ -20,6 +21,8 @@ import {
 /** An object, its list of versions, and one of those. */
 const DEPTH_MAX = 3
 
+const recordType = 'gitlocket_redaction_record'
+
 /**
  * Throws `invalid_input` for anything but a certificate, `upgrade_required` for one of a later
  * release, and `certificate_invalid` unless the key that it names has signed it and gives the id of
@@ -27,7 +30,8 @@ const DEPTH_MAX = 3
  */
 export function readCertificate(given: string | RedactionCertificate): RedactionCertificate {
   const text = typeof given === 'string' ? given : textOf(given)
-  const certificate = readMembers(parse(text))
+  const value = parse(text)
+  const certificate = head(value).type === recordType ? readIssued(value) : readFirst(value)
   const { signature, ...statement } = certificate
   if (withoutSpace(text) !== withoutSpace(JSON.stringify(certificate))) {
     throw malformed('its members are not exactly those of a certificate, in their order')
@@ -37,7 +41,7 @@ export function readCertificate(given: string | RedactionCertificate): Redaction
   if (signature.namespace !== certificateNamespace) throw malformed('its namespace is another one')
   const publicKey = parseSshPublicKey(signature.public_key)
   if (publicKey === undefined) throw malformed('its public key is not an ssh-ed25519 key')
-  if (formatId('device', deviceIdOf(publicKey)) !== statement.device_id) {
+  if (formatId('device', deviceIdOf(publicKey)) !== signerOf(statement)) {
     throw invalid('is signed by another key than that of the device that it names')
   }
   checkSignature(statement, signature.value, publicKey)
@@ -64,7 +68,8 @@ function parse(text: string): object {
     throw malformed('it is not JSON')
   }
   const { type, version } = head(value)
-  if (type !== 'gitlocket_redaction') throw malformed('it is not of that type')
+  if (type !== 'gitlocket_redaction' && type !== recordType)
+    throw malformed('it is not of that type')
   if (version < 1) throw malformed('it has no version')
   if (version === 1) return Object(value)
   throw new StoreError('upgrade_required', 'The certificate was made by a newer release')
@@ -92,7 +97,8 @@ function checkConsistent(statement: Statement): void {
   if (records.length !== commits.length || commits.at(-1) !== new_head) {
     throw malformed('its records, its commits and its new head do not fit together')
   }
-  if (!object_ids.includes(old_head) || object_ids.includes(new_head)) {
+  if (statement.type === recordType) return
+  if (!object_ids.includes(old_head ?? '') || object_ids.includes(new_head)) {
     throw malformed('its object ids do not fit its heads')
   }
 }
@@ -156,37 +162,67 @@ const head = object<{ readonly type: string; readonly version: number }>({
   version: (value) => (typeof value === 'number' ? value : 0),
 })
 
-const readMembers = object<RedactionCertificate>({
-  type: oneOf('gitlocket_redaction'),
-  version: oneOf(1),
+/** A list that must be empty. */
+const noOnes: Read<readonly string[]> = (value) => {
+  if (Array.isArray(value) && value.length === 0) return []
+  throw malformed('a list must be empty in one that is issued from the record')
+}
+
+const hashes = listOf(
+  textWith((digits) => /^[0-9a-f]{64}$/.test(digits)),
+  1,
+)
+const facts = {
   store_id: idOf('store'),
   reason: oneOf(...redactReasons),
   redacted_at: textWith(isTime),
   actor: object<Actor>({ type: oneOf('api', 'user', 'service_account', 'session'), id: anyText }),
-  session_id: (value) => (value === null ? null : anyText(value)),
+  session_id: (value: unknown) => (value === null ? null : anyText(value)),
   device_id: idOf('device'),
-  records: listOf(
-    textWith((digits) => /^[0-9a-f]{64}$/.test(digits)),
-    1,
-  ),
+}
+const versions = listOf(
+  object<RedactedVersion>({
+    memory_version_id: idOf('version'),
+    memory_id: idOf('memory'),
+    operation: oneOf('created', 'modified', 'deleted'),
+  }),
+  1,
+)
+const signature = object<RedactionCertificate['signature']>({
+  public_key: anyText,
+  namespace: anyText,
+  value: anyText,
+})
+
+/** Made by the device that redacted. */
+const readFirst = object<Omit<RedactionCertificate, 'issued_by'>>({
+  type: oneOf('gitlocket_redaction'),
+  version: oneOf(1),
+  ...facts,
+  records: hashes,
   commits: listOf(oid, 1),
   old_head: oid,
   new_head: oid,
-  versions: listOf(
-    object<RedactedVersion>({
-      memory_version_id: idOf('version'),
-      memory_id: idOf('memory'),
-      operation: oneOf('created', 'modified', 'deleted'),
-    }),
-    1,
-  ),
+  versions,
   may_repeat: listOf(idOf('version'), 0),
   object_ids: listOf(oid, 1),
-  signature: object<RedactionCertificate['signature']>({
-    public_key: anyText,
-    namespace: anyText,
-    value: anyText,
-  }),
+  signature,
+})
+
+/** Issued from the record alone. */
+const readIssued = object<Required<RedactionCertificate>>({
+  type: oneOf(recordType),
+  version: oneOf(1),
+  ...facts,
+  issued_by: idOf('device'),
+  records: hashes,
+  commits: listOf(oid, 1),
+  old_head: oneOf(null),
+  new_head: oid,
+  versions,
+  may_repeat: noOnes,
+  object_ids: noOnes,
+  signature,
 })
 
 function checkAuthorOf({ actor, session_id: session }: Statement): void {

@@ -7,6 +7,7 @@ import { toHex, utf8 } from '../../bytes.ts'
 import type { Actor, Operation, RedactReason } from '../../format/change-record.ts'
 import { formatId } from '../../format/id.ts'
 import { sshPublicKey, sshSignature } from '../../format/sshsig.ts'
+import type { Identity } from '../../keys/identity.ts'
 import type { Author } from '../commits/commit-context.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { RedactionPlan, RedactionRequest } from './redaction-plan.ts'
@@ -17,19 +18,24 @@ export const certificateNamespace = 'gitlocket-redaction'
 
 /** A signed certificate, with fields in the signed order, ids in text form and RFC 3339 times. */
 export interface RedactionCertificate {
-  readonly type: 'gitlocket_redaction'
+  /** `…_record` if it was issued from the record alone, without the word of the first signer. */
+  readonly type: 'gitlocket_redaction' | 'gitlocket_redaction_record'
   readonly version: 1
   readonly store_id: string
   readonly reason: RedactReason
   readonly redacted_at: string
   readonly actor: Actor
   readonly session_id: string | null
+  /** The device that wrote the redact records. */
   readonly device_id: string
+  /** The device that signed it, if it was issued from the record alone. */
+  readonly issued_by?: string
   /** The redact records, 64 hex digits each: later redactions do not change these hashes. */
   readonly records: readonly string[]
   /** Their commits when this was signed, in the same order. */
   readonly commits: readonly string[]
-  readonly old_head: string
+  /** Null if it was issued from the record alone. */
+  readonly old_head: string | null
   readonly new_head: string
   readonly versions: readonly RedactedVersion[]
   /**
@@ -40,7 +46,7 @@ export interface RedactionCertificate {
   /** Objects that this store does not hold any more, and that a host should delete. */
   readonly object_ids: readonly string[]
   readonly signature: {
-    /** `ssh-ed25519 AAAA…`, the key that the device id is the hash of. */
+    /** `ssh-ed25519 AAAA…`, the key that the id of the signing device is the hash of. */
     readonly public_key: string
     readonly namespace: string
     /** SSHSIG over `JSON.stringify` of everything but `signature`, in UTF-8. */
@@ -55,6 +61,14 @@ export interface RedactedVersion {
   readonly operation: Operation
 }
 
+/** The device that signed a certificate. */
+export function signerOf({
+  device_id,
+  issued_by = device_id,
+}: Pick<RedactionCertificate, 'device_id' | 'issued_by'>): string {
+  return issued_by
+}
+
 /** The signed text. */
 export type Statement = Omit<RedactionCertificate, 'signature'>
 
@@ -65,7 +79,6 @@ export function signCertificate(
   { plan, outcome }: { readonly plan: RedactionPlan; readonly outcome: Outcome },
 ): RedactionCertificate {
   const { storeId, identity } = session
-  const { sameText, builtOn } = plan
   const statement: Statement = {
     type: 'gitlocket_redaction',
     version: 1,
@@ -84,11 +97,22 @@ export function signCertificate(
       memory_id: formatId('memory', memoryId),
       operation,
     })),
-    may_repeat: [...new Set([...sameText, ...builtOn].map(({ versionId }) => versionId))],
+    may_repeat: repeatedIn(plan),
     object_ids: [...outcome.rewritten.dead],
   }
+  return signStatement(identity, statement)
+}
+
+/** The versions, `memver_…`, that remain and may repeat an erased text. */
+export function repeatedIn({
+  sameText,
+  builtOn,
+}: Pick<RedactionPlan, 'sameText' | 'builtOn'>): readonly string[] {
+  return [...new Set([...sameText, ...builtOn].map(({ versionId }) => versionId))]
+}
+
+export function signStatement({ signing }: Identity, statement: Statement): RedactionCertificate {
   const text = utf8(JSON.stringify(statement))
-  const { signing } = identity
   return {
     ...statement,
     signature: {

@@ -82,7 +82,7 @@ export async function buildStep(
   }
   const { snapshot } = session
   const newHead = snapshot.head.commit
-  const outcome = { oldHead, newHead, rewritten, erased, heads, time }
+  const outcome = { oldHead, newHead, rewritten, erased: inRecordOrder(erased), heads, time }
   return { built: { snapshot, objects, dead: rewritten.dead }, outcome }
 }
 
@@ -162,12 +162,19 @@ function afterRewrite(
   return snapshot.with({ head: { ...snapshot.head, commit, tree }, redacted })
 }
 
+/** Ascending, as records have their rows: a certificate that is issued again is the same. */
+function inRecordOrder(erased: readonly ErasedVersion[]): readonly ErasedVersion[] {
+  return erased.toSorted((a, b) => {
+    return a.memoryId + a.versionId < b.memoryId + b.versionId ? -1 : 1
+  })
+}
+
 /** The rows of the redact records, at most `rowsMax` for each. */
 function redactRows(erased: readonly ErasedVersion[]): readonly (readonly SignedRow[])[] {
   const empty = { secondBase: zeroId, operation: undefined, commitment: zeroHash }
-  const rows = erased
-    .map(({ memoryId, versionId }) => ({ memoryId, base: versionId, ...empty }))
-    .toSorted((a, b) => (a.memoryId + a.base < b.memoryId + b.base ? -1 : 1))
+  const rows = inRecordOrder(erased).map(({ memoryId, versionId }) => {
+    return Object.assign({ memoryId, base: versionId }, empty)
+  })
   const records: SignedRow[][] = []
   for (let at = 0; at < rows.length; at += rowsMax) records.push(rows.slice(at, at + rowsMax))
   return records

@@ -3,6 +3,7 @@
 // either the old history or the new one.
 
 import type { WorkOptions } from '../../async.ts'
+import { toHex } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { checkPath } from '../../format/path.ts'
 import { isRedactReason } from '../../format/record.ts'
@@ -15,7 +16,8 @@ import { readConsistently } from '../history/read-consistently.ts'
 import type { StoreSession } from '../session/session.ts'
 import { otherDevices, type PendingDevice } from './acknowledgement.ts'
 import { findReached } from './certificate-check.ts'
-import { type RedactionCertificate, signCertificate } from './certificate.ts'
+import { type RedactionCertificate, repeatedIn, signCertificate } from './certificate.ts'
+import { keepErased } from './past-redactions.ts'
 import {
   checkConfirmed,
   Planner,
@@ -137,6 +139,13 @@ async function planAndBuild(
     { entries, current, request, author },
     options,
   )
+  const { oldHead, heads, rewritten } = outcome
+  await keepErased(session.erasures, {
+    records: heads.map(({ record }) => toHex(record)),
+    oldHead,
+    objectIds: [...rewritten.dead],
+    mayRepeat: repeatedIn(plan),
+  })
   const pendingDevices = otherDevices(session.snapshot, session.identity.deviceId)
   return { built, result: { plan, outcome, pendingDevices } }
 }

@@ -14,7 +14,7 @@ import { standardStretch, type StretchParameters } from '../../limits.ts'
 import type { ContentGuard } from '../guard/guard.ts'
 import { Anchor } from '../local/anchor.ts'
 import { RemoteStateFile } from '../local/remote-state-file.ts'
-import { type CacheOwner, journalSecretOf } from '../local/sealed-cache.ts'
+import { type CacheFiles, type CacheOwner, journalSecretOf } from '../local/sealed-cache.ts'
 
 /** Given with each opening and never stored. */
 export interface GuardOptions {
@@ -106,11 +106,15 @@ export function localFiles(
   readonly caches: CacheOwner
   readonly anchor: Anchor
   readonly seenRemotes: RemoteStateFile
+  readonly erasures: CacheFiles
   readonly cacheDirectory: string
 } {
-  const { caches, anchorFile, remotesFile, cacheDirectory } = localPlaces(options, storeId)
+  const places = localPlaces(options, storeId)
+  const { caches, anchorFile, remotesFile, erasuresDirectory, cacheDirectory } = places
   const anchor = new Anchor(caches, anchorFile)
-  return { caches, anchor, seenRemotes: new RemoteStateFile(caches, remotesFile), cacheDirectory }
+  const seenRemotes = new RemoteStateFile(caches, remotesFile)
+  const erasures = { owner: caches, directory: erasuresDirectory }
+  return { caches, anchor, seenRemotes, erasures, cacheDirectory }
 }
 
 /** The paths of this device's local files. Reads nothing. */
@@ -123,6 +127,8 @@ export function localPlaces(
   readonly remotesFile: string
   /** The records that an auditor has verified and that members left out since. */
   readonly leftOutFile: string
+  /** The object ids that redactions on this device have erased. */
+  readonly erasuresDirectory: string
   readonly cacheDirectory: string
 } {
   const { identity, directory, stateDirectory } = options
@@ -134,6 +140,7 @@ export function localPlaces(
     anchorFile: `${state}.anchor`,
     remotesFile: `${state}.remotes`,
     leftOutFile: `${state}.left-out`,
+    erasuresDirectory: `${state}.erasures`,
     cacheDirectory: `${directory}/gitlocket/cache/${device}`,
   }
 }

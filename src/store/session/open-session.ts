@@ -27,7 +27,7 @@ export async function openSession(
   const storeId = readStoreId(objects)
   checkExpected(storeId, options.storeId)
   // Reads the anchor before the head: otherwise a commit in between would look like a rollback.
-  const { caches, anchor, cacheDirectory, seenRemotes } = localFiles(options, storeId)
+  const { caches, anchor, cacheDirectory, seenRemotes, erasures } = localFiles(options, storeId)
   objects.refresh()
   const head = getHead(objects)
   const opened = await openHeadKeyring(objects, storeId, unlockOf(options), head, signal)
@@ -39,7 +39,7 @@ export async function openSession(
   if (options.acceptRolledBack !== true) await keepUp(source, anchor, snapshot)
   const parts = { ...found, objects, storeId, identity, epochs: opened.epochs, anchor, caches }
   const local = { cacheDirectory, cacheBudget, indexBudget, clock, random }
-  const session = new StoreSession({ ...parts, ...local, stretch, guard, seenRemotes })
+  const session = new StoreSession({ ...parts, ...local, stretch, guard, seenRemotes, erasures })
   if (options.acceptRolledBack === true) {
     await objects.exclusive(async () => {
       checkIsHead(objects, snapshot.head.commit)

@@ -35,6 +35,7 @@ import type { History } from '../history/history.ts'
 import type { LocalFiles } from '../local/local-files.ts'
 import type { Reads } from '../local/reads.ts'
 import type { LeftLate, RemoteStateFile } from '../local/remote-state-file.ts'
+import type { CacheFiles } from '../local/sealed-cache.ts'
 import type { Head, KeyringState, Snapshot } from '../snapshot/snapshot.ts'
 import { CurrentState, type HeldTexts, type StateParts } from './current-state.ts'
 import { Upkeep } from './upkeep.ts'
@@ -47,6 +48,8 @@ export interface SessionParts extends StateParts {
   readonly indexBudget: CacheBudget
   /** The caller's own, in addition to that of the settings. */
   readonly guard: ContentGuard | undefined
+  /** The object ids that redactions on this device have erased. */
+  readonly erasures: CacheFiles
 }
 
 export class StoreSession {
@@ -60,6 +63,7 @@ export class StoreSession {
   readonly clock: WriterClock
   readonly reads: Reads
   readonly seenRemotes: RemoteStateFile
+  readonly erasures: CacheFiles
   readonly local: LocalFiles
   readonly #state: CurrentState
   readonly #upkeep: Upkeep
@@ -79,6 +83,7 @@ export class StoreSession {
     this.clock = new WriterClock(parts.clock)
     this.reads = state.local.reads
     this.seenRemotes = state.seenRemotes
+    this.erasures = parts.erasures
     this.local = state.local
     this.#state = state
     this.#upkeep = new Upkeep(state)

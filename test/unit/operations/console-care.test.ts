@@ -55,6 +55,14 @@ describe('redaction', () => {
     const proof = await ask('redaction.proof', { certificate })
     expect(proof).toMatchObject({ versions: 2, found: [], pendingDevices: [], behindRemotes: [] })
     expect(proof.textsOutside).toEqual([])
+    const { redactions } = await ask('redaction.past', {})
+    expect(redactions).toMatchObject([{ reason: 'leaked_secret', pendingDevices: [] }])
+    const redaction = redactions[0]?.redaction ?? ''
+    const issued = await ask('redaction.certificate', { redaction })
+    expect(issued).toMatchObject({ certificate, objectIds: 'known' })
+    expect(issued.objects).toEqual(JSON.parse(certificate).object_ids)
+    const other = ask('redaction.certificate', { redaction: '0'.repeat(64) })
+    await expect(other).rejects.toMatchObject({ code: 'not_found' })
     expect((await ask('redaction.plan', { select: { versionIds: confirmed } })).already).toBe(2)
     const none = { select: { versionIds: confirmed }, why: 'legal' as const, confirmed }
     expect(await ask('redaction.run', none)).toEqual({

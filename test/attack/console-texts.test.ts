@@ -108,7 +108,7 @@ describe.skipIf(missing)(`T72: hostile texts${note}`, { tags: ['slow'] }, () => 
         await page.locator('#tab-panel table').first().waitFor()
       }
     }
-    for (const view of ['/timeline', '/sessions', '/redaction', '/audit', '/memories']) {
+    for (const view of ['/review', '/timeline', '/sessions', '/redaction', '/audit', '/memories']) {
       await page.evaluate(follow, view)
       await page.locator('main h1').first().waitFor()
     }

@@ -122,7 +122,7 @@ describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
   })
 
   test('offers nothing that writes if the console is read-only', async () => {
-    const { page } = await opened('/', { access: 'read_only' })
+    const { page } = await opened('/memories', { access: 'read_only' })
     await page.getByText('read-only').waitFor()
     await page.getByRole('treeitem', { name: 'todo.md' }).click()
     await page.getByRole('tab', { name: 'Read' }).waitFor()

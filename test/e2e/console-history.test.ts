@@ -54,19 +54,21 @@ describe.skipIf(missing)(`history in a browser${note}`, { tags: ['slow'] }, () =
 
   test('shows a merge on the first page, with both inputs, until it is reviewed', async () => {
     const { page } = await opened('/')
-    await page.getByRole('heading', { name: '1 merge to review' }).waitFor()
-    await page.getByRole('link', { name: '/projects/billing/incidents.md' }).click()
+    await page.getByRole('link', { name: 'Review /projects/billing/incidents.md' }).click()
     await page.getByRole('columnheader', { name: 'Result' }).waitFor()
     await expectAccessible(page)
     await page.getByRole('button', { name: 'Mark reviewed' }).click()
     await page.getByRole('button', { name: 'Reviewed', exact: true }).waitFor()
-    await page.getByRole('link', { name: 'Memories', exact: true }).click()
-    await page.getByRole('heading', { name: 'Recent activity' }).waitFor()
-    await expect.poll(() => page.getByText('merge to review').count()).toBe(0)
+    await page
+      .getByRole('navigation')
+      .getByRole('link', { name: /^Review/ })
+      .click()
+    await page.getByRole('heading', { name: 'friday-billing' }).waitFor()
+    await expect.poll(() => page.locator('.merged').count()).toBe(0)
   })
 
   test('two tabs follow an agent, and show nothing that was erased', async () => {
-    const { page, context, store, shown } = await opened('/')
+    const { page, context, store, shown } = await opened('/memories')
     const [other] = await Promise.all([
       context.waitForEvent('page'),
       page.getByRole('button', { name: 'Open another tab' }).click(),

@@ -25,6 +25,7 @@ const { missing, note } = chromiumHere
 const picture = new URL('../../docs/console.png', import.meta.url)
 
 const views = [
+  '/review',
   '/memories',
   '/timeline',
   '/sessions',
@@ -67,6 +68,8 @@ describe.skipIf(missing)(`the console's looks${note}`, { tags: ['slow'] }, () =>
       `/memories?at=${commit}`,
       `/timeline/${newest?.versionId}`,
       `/sessions/session/${data.find(({ session }) => session === 'friday-billing')?.versionId}`,
+      `/review/${data.find(({ session }) => session === 'friday-billing')?.versionId}`,
+      `/sessions/change/${newest?.versionId}`,
       `/merges/${merge}`,
       `/rollback/${commit}`,
       `/compare/${commit}`,
@@ -120,7 +123,10 @@ describe.skipIf(missing)(`the console's looks${note}`, { tags: ['slow'] }, () =>
   test('looks as in its picture', async () => {
     const store = await storeToLookAt()
     const shown = await openedConsole(store)
-    const { page } = await consolePage(await browser(), shown.newAddress())
+    const { page } = await consolePage(
+      await browser(),
+      shown.newAddress().replace('/#', '/memories#'),
+    )
     await page.getByRole('treeitem', { name: 'decisions.md' }).click()
     await page.getByRole('tab', { name: 'Changes' }).click()
     await page.locator('mark', { hasText: 'five' }).waitFor()
@@ -135,7 +141,10 @@ describe.skipIf(missing)(`the console's looks${note}`, { tags: ['slow'] }, () =>
   test('a session is undone, and a memory edited, by keyboard alone', async () => {
     const store = await storeToLookAt()
     const shown = await openedConsole(store)
-    const { page } = await consolePage(await browser(), shown.newAddress())
+    const { page } = await consolePage(
+      await browser(),
+      shown.newAddress().replace('/#', '/memories#'),
+    )
     const { keyboard } = page
     await page.getByRole('treeitem', { name: 'todo.md' }).waitFor()
     await page.getByText(/^\d+ commits$/).waitFor()
@@ -175,7 +184,10 @@ describe.skipIf(missing)(`the console's looks${note}`, { tags: ['slow'] }, () =>
   test('a dialog gives the focus back', async () => {
     const store = await storeToLookAt()
     const shown = await openedConsole(store)
-    const { page } = await consolePage(await browser(), shown.newAddress())
+    const { page } = await consolePage(
+      await browser(),
+      shown.newAddress().replace('/#', '/memories#'),
+    )
     await page.getByRole('treeitem', { name: 'todo.md' }).click()
     for (const name of ['Move…', 'Delete…', 'Go to…']) {
       const button = page.getByRole('button', { name })

@@ -13,7 +13,7 @@ const { missing, note } = chromiumHere
 async function opened(options: Parameters<typeof openedConsole>[1] = {}) {
   const store = await storeToLookAt()
   const shown = await openedConsole(store, options)
-  const found = await consolePage(await browser(), shown.newAddress())
+  const found = await consolePage(await browser(), shown.newAddress().replace('/#', '/memories#'))
   await found.page.getByRole('treeitem', { name: 'decisions.md' }).waitFor()
   // The tree may be there before it is known what this user may.
   await found.page.getByText(/^\d+ commits$/).waitFor()

@@ -12,6 +12,7 @@ import type { VerifyReport } from '../../store/store-report.ts'
 import type { SyncReport } from '../../store/sync/report.ts'
 import type { CountedVersion } from './memories.ts'
 import type { operations } from './operations.ts'
+import type { ReviewedMemory } from './review.ts'
 import type { Overview } from './store.ts'
 
 export type {
@@ -21,6 +22,7 @@ export type {
   CountedVersion,
   ListedDevice,
   Overview,
+  ReviewedMemory,
   SyncReport,
   TimelineFilter,
 }
@@ -43,6 +45,10 @@ export type MomentInput = InputOf<'moment.find'>
 export type MomentChange = ResultOf<'moment.compare'>['changes'][number]
 export type GroupedMemory = ResultOf<'timeline.group'>['memories'][number]
 export type RevertPreview = ResultOf<'undo.plan'>
+export type PendingReview = ResultOf<'review.pending'>
+export type ReviewCard = ResultOf<'review.list'>['data'][number]
+export type WriterCard = Extract<ReviewCard, { readonly kind: 'writer' }>
+export type MergeCard = Extract<ReviewCard, { readonly kind: 'merge' }>
 export type MergeView = ResultOf<'merges.show'>
 export type Selection = InputOf<'redaction.plan'>['select']
 export type ErasePlan = ResultOf<'redaction.plan'>

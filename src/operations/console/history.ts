@@ -159,12 +159,6 @@ export const historyOperations = {
     },
   ),
 
-  'merges.unseen': reading({}, async ({ store, seen }) => {
-    const looks = seen.read()
-    const merges = await mergesOf(store)
-    return { count: merges.filter(({ versionId }) => !looks.has(versionId)).length }
-  }),
-
   /** A note of this device, which the store does not have: readers take it too. */
   'merges.looked': reading({ versionIds: listOf(mergesMax) }, async (context, { versionIds }) => {
     const known = new Map((await rowsOf(context)).map((row) => [row.versionId, row.isSeen]))
@@ -200,8 +194,17 @@ function pageOf(found: readonly VersionGroup[], page: ListInput): Page<VersionGr
   return { data, nextPage: hasMore ? data.at(-1)?.versionId : undefined }
 }
 
-/** The names are in the order of `inputDevices`, and may be empty. */
-async function rowsOf({ store, seen, work }: ConsoleContext) {
+export interface ListedMerge extends Conflict {
+  readonly isSeen: boolean
+  /** In the order of `inputDevices`; may be empty. */
+  readonly deviceNames: readonly string[]
+}
+
+export async function rowsOf({
+  store,
+  seen,
+  work,
+}: ConsoleContext): Promise<readonly ListedMerge[]> {
   const [merges, names] = await Promise.all([mergesOf(store), store.devices.names(work)])
   const looks = seen.read()
   return merges.map((merge) => {
@@ -248,7 +251,7 @@ interface KnownMerges {
 const known: WeakMap<MemoryStore, KnownMerges> = new WeakMap()
 
 /** Newest first; looked for once for each head, since the whole history is. */
-async function mergesOf(store: MemoryStore): Promise<readonly Conflict[]> {
+export async function mergesOf(store: MemoryStore): Promise<readonly Conflict[]> {
   const { head } = await store.summary()
   const last = known.get(store)
   if (last?.head === head) return last.merges

@@ -5,6 +5,7 @@ import { historyOperations } from './history.ts'
 import { memoriesOperations } from './memories.ts'
 import { redactionOperations } from './redaction.ts'
 import { revertsOperations } from './reverts.ts'
+import { reviewOperations } from './review.ts'
 import { storeOperations } from './store.ts'
 
 export const operations = {
@@ -12,6 +13,7 @@ export const operations = {
   ...memoriesOperations,
   ...historyOperations,
   ...revertsOperations,
+  ...reviewOperations,
   ...redactionOperations,
   ...devicesOperations,
 }

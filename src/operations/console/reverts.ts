@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { StoreError } from '../../errors.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Revert } from '../../store/revert/restore.ts'
+import type { LeftAlone } from '../../store/revert/revert-plan.ts'
 import type { RevertOptions } from '../../store/revert/revert.ts'
 import type { UndoRequest } from '../../store/revert/undo.ts'
 import type { StoreWriter } from '../../store/store-writer.ts'
@@ -19,10 +20,10 @@ import {
   writing,
 } from './operation.ts'
 
-/** Undoes what the session or the actor of this version wrote. */
+/** Undoes what the session or the actor of this version wrote, or the one change it is of. */
 const undoFields = {
   versionId: short,
-  by: z.enum(['session', 'actor']),
+  by: z.enum(['session', 'actor', 'change']),
   since: time.optional(),
   until: time.optional(),
 }
@@ -49,12 +50,16 @@ function rollback({ commit: to, path }: FieldsOf<typeof rollbackFields>): Carry 
 }
 
 export const revertsOperations = {
-  'undo.plan': reading(undoFields, (context, input) => {
-    return planned(context, undo(context.store, input))
+  'undo.plan': reading(undoFields, async (context, input) => {
+    return withBefore(context, input, await planned(context, undo(context.store, input)))
   }),
 
-  'undo.run': writing('an undo', { ...undoFields, ...confirmedFields }, (context, input) => {
-    return carriedOut(context, undo(context.store, input), input)
+  'undo.run': writing('an undo', { ...undoFields, ...confirmedFields }, async (context, input) => {
+    const done = await carriedOut(context, undo(context.store, input), input)
+    const found = await undoneGroup(context, input)
+    // It needs no review any more.
+    if (found !== undefined) context.seen.mark([found.group.versionId])
+    return withBefore(context, input, done)
   }),
 
   'restore.plan': reading(restoreFields, (context, input) => planned(context, restore(input))),
@@ -86,8 +91,37 @@ async function carriedOut(
 }
 
 /** `plan` names the steps: a run does them, or is refused with `precondition_failed`. */
-function planOf({ commit: done, steps, left }: Revert, plan: string) {
-  return { commit: done, steps, left, plan }
+function planOf({ commit: done, versionIds, steps, left }: Revert, plan: string) {
+  const alone: readonly LeftBehind[] = left
+  // Any version of the commit names it: that is how it is taken back.
+  return { commit: done, versionId: versionIds[0], steps, left: alone, plan }
+}
+
+export interface LeftBehind extends LeftAlone {
+  /** The version before the undone ones, which the user may restore instead. */
+  readonly before?: string | undefined
+}
+
+/** Names the version to restore for each memory that is left alone. */
+async function withBefore(
+  context: ConsoleContext,
+  input: FieldsOf<typeof undoFields>,
+  plan: ReturnType<typeof planOf>,
+): Promise<ReturnType<typeof planOf>> {
+  if (plan.left.length === 0) return plan
+  const { changes = [] } = (await undoneGroup(context, input)) ?? {}
+  const known = new Map(changes.map(({ memoryId, before }) => [memoryId, before]))
+  const left = plan.left.map((one) => ({ ...one, before: known.get(one.memoryId) }))
+  return { ...plan, left }
+}
+
+/** The changes by the session or actor; undefined for a single change. */
+async function undoneGroup(
+  { store, work }: ConsoleContext,
+  { versionId, by, since, until }: FieldsOf<typeof undoFields>,
+) {
+  if (by === 'change') return undefined
+  return store.history.group(versionId, { since, until }, { by }, work)
 }
 
 /** Throws `not_found` if the version names no session or actor. */
@@ -95,6 +129,7 @@ async function undoRequest(
   store: MemoryStore,
   { versionId, by, since, until }: FieldsOf<typeof undoFields>,
 ): Promise<UndoRequest> {
+  if (by === 'change') return { changeOf: versionId, since, until }
   const { session, createdBy } = await store.history.version(versionId)
   const who = by === 'session' ? { session } : { actorId: createdBy?.id }
   if ((who.session ?? who.actorId) !== undefined) return { ...who, since, until }

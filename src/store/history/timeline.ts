@@ -3,7 +3,7 @@
 
 import { StoreError } from '../../errors.ts'
 import type { Actor, Operation } from '../../format/change-record.ts'
-import { formatId } from '../../format/id.ts'
+import { findId, formatId } from '../../format/id.ts'
 import { zeroId } from '../../format/record.ts'
 import type { CommitEntry, VersionEntry } from './history-rows.ts'
 import type { History } from './history.ts'
@@ -23,7 +23,22 @@ export type Grouping =
   /**
    * By session, or by actor without one; the IANA time zone determines the start of a day.
    */
-  { readonly by: 'day'; readonly timeZone: string } | { readonly by: 'session' | 'actor' }
+  | { readonly by: 'day'; readonly timeZone: string }
+  | { readonly by: 'session' | 'actor' }
+  | UnreviewedGrouping
+
+/**
+ * By session, or by actor without one: the versions after the last one that a user has reviewed.
+ * Leaves out merges, since their inputs are listed, and the changes by people on the user's own
+ * device.
+ */
+export interface UnreviewedGrouping {
+  readonly by: 'unreviewed'
+  /** Versions, `memver_…`. */
+  readonly reviewed: readonly string[]
+  /** `dev_…` */
+  readonly ownDevice: string
+}
 
 /** Versions that belong together. Numbers are of those that match the filter. */
 export interface VersionGroup {
@@ -43,6 +58,10 @@ export interface VersionGroup {
   readonly modified: number
   readonly deleted: number
   readonly redacted: number
+  /** The newest ones that were given, each once. */
+  readonly reasons: readonly string[]
+  /** The oldest version of an unreviewed group, if older ones of its writer were reviewed. */
+  readonly since: string | undefined
 }
 
 /** What a group did to one memory. */
@@ -76,7 +95,12 @@ interface GroupDraft {
   versions: number
   redacted: number
   readonly operations: Record<Operation, number>
+  /** The newest one last. */
+  readonly reasons: Set<string>
+  readonly since: VersionEntry | undefined
 }
+
+const REASONS_MAX = 3
 
 /** The groups of one history, filter and grouping, which grow with the history. */
 export class Timeline {
@@ -84,6 +108,9 @@ export class Timeline {
   readonly #matches: (entry: VersionEntry) => boolean
   readonly #keyOf: (commit: CommitEntry) => string | undefined
   readonly #dayOf: ((time: number) => string) | undefined
+  readonly #reviewed: ReadonlySet<string>
+  /** Writers of whom a version was reviewed, by the key of their group. */
+  readonly #known = new Set<string>()
   readonly #groups = new Map<string, GroupDraft>()
   /** The number of rows that are in the groups, and the last commit of them. */
   #rows = 0
@@ -98,7 +125,9 @@ export class Timeline {
       (deviceId === undefined || formatId('device', entry.commit.deviceId) === deviceId) &&
       matches(entry)
     this.#dayOf = grouping.by === 'day' ? dayIn(grouping.timeZone) : undefined
-    this.#keyOf = keyBy(grouping, this.#dayOf)
+    this.#keyOf = keyBy(history, grouping, this.#dayOf)
+    const reviewed = grouping.by === 'unreviewed' ? grouping.reviewed : []
+    this.#reviewed = new Set(reviewed.flatMap((id) => findId('version', id) ?? []))
   }
 
   /** Whether all that was grouped is in the history still, unchanged. */
@@ -158,8 +187,13 @@ export class Timeline {
   #add(entry: VersionEntry, commit: CommitEntry): void {
     const key = this.#keyOf(commit)
     if (key === undefined) return
-    const { time, deviceId } = commit
-    const draft = this.#groups.get(key) ?? this.#newDraft(entry, commit)
+    if (this.#reviewed.has(entry.versionId)) {
+      this.#groups.delete(key)
+      this.#known.add(key)
+      return
+    }
+    const { time, deviceId, note } = commit
+    const draft = this.#groups.get(key) ?? this.#newDraft(entry, this.#known.has(key))
     this.#groups.set(key, draft)
     draft.newest = entry
     draft.lastRow = this.#rows
@@ -170,9 +204,11 @@ export class Timeline {
     draft.memories.add(entry.memoryId)
     draft.operations[entry.operation] += 1
     if (this.#history.findRedaction(entry.versionId) !== undefined) draft.redacted += 1
+    if (note !== undefined) addReason(draft.reasons, note)
   }
 
-  #newDraft(entry: VersionEntry, { session, actor, time }: CommitEntry): GroupDraft {
+  #newDraft(entry: VersionEntry, isContinued: boolean): GroupDraft {
+    const { session, actor, time } = entry.commit
     return {
       day: this.#dayOf?.(time) ?? '',
       session,
@@ -187,6 +223,8 @@ export class Timeline {
       versions: 0,
       redacted: 0,
       operations: { created: 0, modified: 0, deleted: 0 },
+      reasons: new Set(),
+      since: isContinued ? entry : undefined,
     }
   }
 
@@ -219,8 +257,18 @@ function operationFrom(wasLive: boolean, isLive: boolean): Operation {
   return wasLive ? 'modified' : 'created'
 }
 
+/** A repeated one is the newest again. */
+function addReason(reasons: Set<string>, reason: string): void {
+  reasons.delete(reason)
+  reasons.add(reason)
+  for (const oldest of reasons) {
+    if (reasons.size <= REASONS_MAX) return
+    reasons.delete(oldest)
+  }
+}
+
 function describeGroup(draft: GroupDraft): VersionGroup {
-  const { newest, devices, memories, operations, day, session, actor } = draft
+  const { newest, devices, memories, operations, day, session, actor, since } = draft
   const { first, last, versions, redacted } = draft
   return {
     versionId: formatId('version', newest.versionId),
@@ -234,16 +282,28 @@ function describeGroup(draft: GroupDraft): VersionGroup {
     memories: memories.size,
     ...operations,
     redacted,
+    reasons: [...draft.reasons].toReversed(),
+    since: since && formatId('version', since.versionId),
   }
 }
 
 /** A version without a key is in no group. */
 function keyBy(
+  history: History,
   grouping: Grouping,
   dayOf: ((time: number) => string) | undefined,
 ): (commit: CommitEntry) => string | undefined {
   if (grouping.by === 'session') return ({ session }) => session
   if (grouping.by === 'actor') return ({ actor }) => actor && actorKey(actor)
+  if (grouping.by === 'unreviewed') {
+    return (commit) => {
+      const { session, actor, deviceId } = commit
+      if (history.isMerge(commit)) return undefined
+      if (session !== undefined) return `session ${session}`
+      const isOwn = actor?.type === 'user' && formatId('device', deviceId) === grouping.ownDevice
+      return isOwn ? undefined : actorKey(actor)
+    }
+  }
   return ({ session, actor, time }) =>
     `${dayOf?.(time)} ${session === undefined ? actorKey(actor) : `session ${session}`}`
 }

@@ -10,6 +10,7 @@ import type { CommitEntry, VersionEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
 import { mayLieBetween } from '../history/record-times.ts'
 import { inputsOf, joinOf, type VersionInput } from '../history/version-inputs.ts'
+import { getVersionEntry } from '../history/versions.ts'
 import {
   completePlan,
   formatTime,
@@ -24,8 +25,12 @@ import {
   textOf,
 } from './revert-plan.ts'
 
-/** The versions to undo. All given conditions must hold; an actor or a session is needed. */
+/**
+ * The versions to undo. All given conditions must hold; an actor, a session or a change is needed.
+ */
 export interface UndoRequest {
+  /** A version, `memver_…`: all that was written in one commit with it. */
+  readonly changeOf?: string | undefined
   readonly actorId?: string | undefined
   readonly session?: string | undefined
   /** Inclusive, ms since 1970. Doubtful times are treated as in `VersionFilter`. */
@@ -36,7 +41,12 @@ export interface UndoRequest {
 /** Plans to bring every memory to the state without the undone versions. */
 export async function planUndo(source: RevertSource, request: UndoRequest): Promise<RevertPlan> {
   checkRequest(request)
-  const isUndone = (entry: VersionEntry): boolean => matches(source.history, entry.commit, request)
+  const { history } = source
+  const { changeOf } = request
+  const change = changeOf === undefined ? undefined : getVersionEntry(history, changeOf).commit
+  const isUndone = ({ commit }: VersionEntry): boolean =>
+    (change === undefined || commit.position === change.position) &&
+    matches(history, commit, request)
   const touched = await inSlices(touchedBy(source, isUndone))
   const goals: Goal[] = []
   const left: LeftAlone[] = []
@@ -82,18 +92,19 @@ function matches(history: History, commit: CommitEntry, request: UndoRequest): b
   )
 }
 
-function checkRequest({ actorId, session, since, until }: UndoRequest): void {
-  const names = [actorId, session].filter((name) => name !== undefined)
+function checkRequest({ actorId, session, changeOf, since, until }: UndoRequest): void {
+  const names = [actorId, session, changeOf].filter((name) => name !== undefined)
   if (names.length === 0 || !names.every((name) => typeof name === 'string')) {
-    throw new StoreError('invalid_input', 'An undo must name an actor or a session')
+    throw new StoreError('invalid_input', 'An undo must name an actor, a session or a change')
   }
   const times = [since, until].filter((time) => time !== undefined)
   if (times.every((time) => Number.isFinite(time))) return
   throw new StoreError('invalid_input', 'The bounds of an undo must be times in milliseconds')
 }
 
-function noteOf({ actorId, session, since, until }: UndoRequest): string {
+function noteOf({ actorId, session, changeOf, since, until }: UndoRequest): string {
   const parts = ['undo']
+  if (changeOf !== undefined) parts.push(`the change of ${changeOf}`)
   if (actorId !== undefined) parts.push(`actor ${actorId}`)
   if (session !== undefined) parts.push(`session ${session}`)
   if (since !== undefined) parts.push(`since ${formatTime(since)}`)

@@ -234,7 +234,7 @@ describe('merges', () => {
     const ask = askerOf(memberSubject(consoleUser(second.store)))
     const { merges } = await ask('merges.list', {})
     expect(merges).toMatchObject([{ path: '/a.md', isSeen: false, combination: 'combined' }])
-    expect((await ask('merges.unseen', {})).count).toBe(1)
+    expect((await ask('review.pending', {})).merges).toHaveLength(1)
     const { versionId = '' } = merges[0] ?? {}
     const shown = await ask('merges.show', { versionId })
     expect(new Set(shown.inputs.map(({ content }) => content))).toEqual(
@@ -243,7 +243,7 @@ describe('merges', () => {
     expect(shown.result.content).toBe('ONE\ntwo\nTHREE\n')
     await ask('merges.looked', { versionIds: [versionId, 'memver_other'] })
     expect((await ask('merges.list', {})).merges[0]?.isSeen).toBe(true)
-    expect((await ask('merges.unseen', {})).count).toBe(0)
+    expect((await ask('review.pending', {})).merges).toEqual([])
     const other = ask('merges.show', { versionId: 'memver_other' })
     await expect(other).rejects.toMatchObject({ code: 'not_found' })
   })
@@ -264,11 +264,11 @@ describe('merges', () => {
       const choice = { keep: 'ours' } as const
       const stale = ask('merges.settle', { versionId, choice, expectedSha256 })
       await expect(stale).rejects.toMatchObject({ code: 'precondition_failed' })
-      expect((await ask('merges.unseen', {})).count).toBe(1)
+      expect((await ask('review.pending', {})).merges).toHaveLength(1)
       const again = (await ask('merges.show', { versionId })).settling?.sha256 ?? ''
       const settled = await ask('merges.settle', { versionId, choice, expectedSha256: again })
       expect((await contentsOf(second.store))['/a.md']).toBe(`${ours}five\n`)
-      expect((await ask('merges.unseen', {})).count).toBe(0)
+      expect((await ask('review.pending', {})).merges).toEqual([])
       const { data } = await second.store.history.versions({ limit: 1 })
       expect(data).toMatchObject([{ commit: settled.commit, reason: 'Kept one side of a merge' }])
       await sync(second)
@@ -296,7 +296,7 @@ describe('merges', () => {
     const expectedSha256 = (await ask('merges.show', { versionId })).settling?.sha256 ?? ''
     const settle = { versionId, choice: { keep: 'both' }, expectedSha256 } as const
     expect((await ask('merges.settle', settle)).commit).toBeUndefined()
-    expect((await ask('merges.unseen', {})).count).toBe(0)
+    expect((await ask('review.pending', {})).merges).toEqual([])
     expect((await second.store.summary()).head).toBe(head)
   })
 })

@@ -24,6 +24,7 @@ interface MemoryPlace extends Moment {
 }
 
 export type ViewName =
+  | 'review'
   | 'memories'
   | 'timeline'
   | 'sessions'
@@ -45,9 +46,18 @@ export const addressOf = {
   search: (): string => withQuery('/search', {}),
   /** A group of the timeline, by one of its versions. */
   group: (versionId: string): string => withQuery(`/timeline/${versionId}`, {}),
-  /** What a session or an actor wrote, and its undo: by one of its versions. */
-  session: (versionId: string): string => withQuery(`/sessions/session/${versionId}`, { at: null }),
-  actor: (versionId: string): string => withQuery(`/sessions/actor/${versionId}`, { at: null }),
+  /** What a writer has changed since the last look, by one of its versions. */
+  review: (versionId: string): string => withQuery(`/review/${versionId}`, { at: null }),
+  /**
+   * What a session or an actor wrote, and its undo: by one of its versions, and from another one
+   * on.
+   */
+  session: (versionId: string, since?: string): string =>
+    withQuery(`/sessions/session/${versionId}`, { ...(since && { since }), at: null }),
+  actor: (versionId: string, since?: string): string =>
+    withQuery(`/sessions/actor/${versionId}`, { ...(since && { since }), at: null }),
+  /** The undo of one change, by one of its versions. */
+  change: (versionId: string): string => withQuery(`/sessions/change/${versionId}`, { at: null }),
   merge: (versionId: string): string => withQuery(`/merges/${versionId}`, {}),
   rollback: (commit: string): string => withQuery(`/rollback/${commit}`, { at: null }),
   restore: (memoryId: string, to: { readonly versionId?: string; readonly commit?: string }) =>

@@ -1,7 +1,7 @@
 // What every part of the page may need: whose store this is, and the moment that is shown.
 
 import { computed, signal } from '@preact/signals'
-import type { MomentInfo, Overview } from '../../../operations/console/contract.ts'
+import type { MomentInfo, Overview, PendingReview } from '../../../operations/console/contract.ts'
 import { atNow } from './address.ts'
 import { forgetAtEnd } from './session.ts'
 
@@ -40,6 +40,9 @@ export const memorySteps = signal<
   { readonly before: string | undefined; readonly after: string | undefined } | undefined
 >(undefined)
 
+/** What waits for a review; undefined until that is known, and for an auditor. */
+export const pending = signal<PendingReview | undefined>(undefined)
+
 /** The search: in RAM alone, since addresses are kept on disk. */
 export const searchWords = signal('')
 
@@ -50,6 +53,7 @@ forgetAtEnd(() => {
   overview.value = undefined
   commitCount.value = undefined
   moment.value = undefined
+  pending.value = undefined
   searchWords.value = ''
   notice.value = undefined
 })

@@ -149,7 +149,7 @@ function Bar() {
       </button>
       <a
         class="store"
-        href={addressOf.view(audience === 'auditor' ? 'audit' : 'memories')}
+        href={addressOf.view(audience === 'auditor' ? 'audit' : 'review')}
         title={storeId}
       >
         <Logo />

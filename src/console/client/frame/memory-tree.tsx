@@ -4,7 +4,7 @@ import { useLocation } from 'preact-iso'
 import { useMemo, useState } from 'preact/hooks'
 import type { ResultOf } from '../../../operations/console/contract.ts'
 import { addressOf, atNow } from '../core/address.ts'
-import { isPast, mayWrite } from '../core/state.ts'
+import { isPast, mayWrite, pending } from '../core/state.ts'
 import { useAsk } from '../core/use-ask.ts'
 import { Check } from '../parts/field.tsx'
 import { Icon } from '../parts/icons.tsx'
@@ -111,6 +111,7 @@ function Rows({ tree, filter }: RowsProps) {
     const way = items.find(({ memoryId }) => memoryId === shown)?.path ?? ''
     return treeRows(found, (key) => opened.get(key) ?? (isSmall || way.startsWith(`${key}/`)))
   }, [found, opened, shown, filter])
+  const merged = new Set(pending.value?.merges.map(({ memoryId }) => memoryId))
   const indexOf = (key: string | undefined): number => rows.findIndex((row) => row.key === key)
   const at = indexOf(activeKey)
   const active = at === -1 ? Math.max(0, indexOf(shown)) : at
@@ -134,6 +135,11 @@ function Rows({ tree, filter }: RowsProps) {
         ) : (
           <>
             <span class={row.item.operation === 'deleted' ? 'name gone' : 'name'}>{row.name}</span>
+            {merged.has(row.key) && (
+              <span class="merge-mark" role="img" aria-label="merged, not reviewed">
+                <Icon name="merges" />
+              </span>
+            )}
             <span class="dim">
               {row.item.operation === 'deleted' ? 'deleted' : ageOf(row.item.time)}
             </span>

@@ -3,7 +3,7 @@
 import type { ComponentType } from 'preact'
 import { Route, Router, useLocation } from 'preact-iso'
 import { addressOf, type ViewName } from '../core/address.ts'
-import { overview } from '../core/state.ts'
+import { overview, pending } from '../core/state.ts'
 import { useAsk } from '../core/use-ask.ts'
 import { Icon, type IconName } from '../parts/icons.tsx'
 import { AuditPage } from '../views/audit/audit-page.tsx'
@@ -14,7 +14,13 @@ import { MemoryPage } from '../views/memory/memory-page.tsx'
 import { MergesPage } from '../views/merges/merges-page.tsx'
 import { RedactionPage } from '../views/redaction/redaction-page.tsx'
 import { ComparePage } from '../views/reverts/compare-page.tsx'
-import { RestorePage, RollbackPage, UndoPage } from '../views/reverts/revert-pages.tsx'
+import {
+  RestorePage,
+  RollbackPage,
+  UndoChangePage,
+  UndoPage,
+} from '../views/reverts/revert-pages.tsx'
+import { ReviewPage } from '../views/review/review-page.tsx'
 import { SessionsPage } from '../views/sessions/sessions-page.tsx'
 import { SettingsPage } from '../views/settings/settings-page.tsx'
 import { SyncPage } from '../views/sync/sync-page.tsx'
@@ -30,7 +36,7 @@ interface ViewEntry {
   readonly also?: readonly string[]
 }
 
-const ofMemories = ['', 'memory', 'new', 'search', 'restore']
+const ofMemories = ['memory', 'new', 'search', 'restore']
 
 /** Whether the tree of memories stands next to the view at an address. */
 export function hasTree(path: string): boolean {
@@ -39,6 +45,7 @@ export function hasTree(path: string): boolean {
 }
 
 export const views: readonly ViewEntry[] = [
+  { name: 'review', key: 'v', icon: 'review', label: 'Review', also: ['', 'merges'] },
   { name: 'memories', key: 'm', icon: 'memories', label: 'Memories', also: ofMemories },
   {
     name: 'timeline',
@@ -48,7 +55,6 @@ export const views: readonly ViewEntry[] = [
     also: ['compare', 'rollback'],
   },
   { name: 'sessions', key: 's', icon: 'sessions', label: 'Sessions' },
-  { name: 'merges', key: 'c', icon: 'merges', label: 'Merges' },
   { name: 'redaction', key: 'r', icon: 'redaction', label: 'Redaction' },
   { name: 'devices', key: 'd', icon: 'devices', label: 'Devices' },
   { name: 'sync', key: 'y', icon: 'sync', label: 'Sync' },
@@ -64,8 +70,9 @@ export function Rail() {
   const [, first = ''] = path.split('/')
   const known = overview.value
   const isAuditor = known?.audience === 'auditor'
-  const { data } = useAsk('merges.unseen', isAuditor || known === undefined ? undefined : {})
-  const unseen = data?.count ?? 0
+  const { data } = useAsk('review.pending', isAuditor || known === undefined ? undefined : {})
+  if (data !== undefined && pending.peek() !== data) pending.value = data
+  const waiting = (data?.writers ?? 0) + (data?.merges.length ?? 0)
   return (
     <nav class="rail" aria-label="Views">
       {views
@@ -76,9 +83,9 @@ export function Rail() {
             <a key={name} href={addressOf.view(name)} aria-current={isHere ? 'page' : undefined}>
               <Icon name={icon} />
               <span>{label}</span>
-              {name === 'merges' && unseen > 0 && (
-                <b class="n" role="img" aria-label={`${unseen} not reviewed`}>
-                  {unseen}
+              {name === 'review' && waiting > 0 && (
+                <b class="n" role="img" aria-label={`${waiting} to review`}>
+                  {waiting > 99 ? '99+' : waiting}
                 </b>
               )}
             </a>
@@ -97,9 +104,12 @@ interface PageIds {
 // One component each, whatever is drawn: a new one would begin the view anew.
 const UndoSession = ({ versionId }: PageIds) => <UndoPage versionId={versionId} by="session" />
 const UndoActor = ({ versionId }: PageIds) => <UndoPage versionId={versionId} by="actor" />
+/** An auditor sees the trail and nothing else. */
+const HomePage = () => (overview.value?.audience === 'auditor' ? <AuditPage /> : <ReviewPage />)
 
 const pages: Readonly<Record<string, ComponentType<PageIds>>> = {
-  '/': MemoriesPage,
+  '/': HomePage,
+  '/review/:versionId?': ReviewPage,
   '/memories': MemoriesPage,
   '/search': SearchPage,
   '/memory/:memoryId': MemoryPage,
@@ -108,6 +118,7 @@ const pages: Readonly<Record<string, ComponentType<PageIds>>> = {
   '/sessions': SessionsPage,
   '/sessions/session/:versionId': UndoSession,
   '/sessions/actor/:versionId': UndoActor,
+  '/sessions/change/:versionId': UndoChangePage,
   '/merges/:versionId?': MergesPage,
   '/rollback/:commit': RollbackPage,
   '/restore/:memoryId': RestorePage,

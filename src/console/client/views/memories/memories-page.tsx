@@ -1,4 +1,4 @@
-// The first page, with merges to review and recent activity, and the results of a search, which are
+// The page of all memories, with recent activity, and the results of a search, which are
 // shown while the words are typed: they are in no address.
 
 import { useState } from 'preact/hooks'
@@ -10,10 +10,8 @@ import { Check } from '../../parts/field.tsx'
 import { Failure, Heading, writerOf } from '../../parts/labels.tsx'
 import { Pager, usePages } from '../../parts/pager.tsx'
 import { countOf, relativeTime, sizeText } from '../../parts/times.ts'
-import { outcomeOf } from '../merges/merges-page.tsx'
 import { timeZone } from '../timeline/filter.tsx'
 
-const MERGES_SHOWN = 5
 const GROUPS_SHOWN = 8
 
 export function MemoriesPage() {
@@ -30,29 +28,8 @@ export function MemoriesPage() {
         {archivedAt !== undefined && 'The store is archived: it can be read. '}
         Choose a memory, or press <kbd>?</kbd> for the keys.
       </p>
-      {!isPast.value && <Merges />}
       {!isPast.value && <RecentGroups />}
     </>
-  )
-}
-
-function Merges() {
-  const { data } = useAsk('merges.list', {})
-  const unseen = data?.merges.filter(({ isSeen }) => !isSeen) ?? []
-  if (unseen.length === 0) return null
-  return (
-    <section class="banner" aria-labelledby="merges">
-      <h2 id="merges">{countOf(unseen.length, 'merge')} to review</h2>
-      <ul>
-        {unseen.slice(0, MERGES_SHOWN).map((merge) => (
-          <li key={merge.versionId}>
-            <a href={addressOf.merge(merge.versionId)}>{merge.path ?? merge.memoryId}</a>{' '}
-            {outcomeOf(merge)}
-          </li>
-        ))}
-      </ul>
-      {unseen.length > MERGES_SHOWN && <a href={addressOf.view('merges')}>All merges</a>}
-    </section>
   )
 }
 

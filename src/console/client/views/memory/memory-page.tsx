@@ -14,6 +14,7 @@ import { Field } from '../../parts/field.tsx'
 import { Pending, Writer } from '../../parts/labels.tsx'
 import { usePages } from '../../parts/pager.tsx'
 import { absoluteTime, relativeTime, sizeText } from '../../parts/times.ts'
+import { MergeStrip } from '../merges/merge-strip.tsx'
 import { drafts, keepDraft, reasonIn } from './drafts.ts'
 import { EditForm } from './edit-form.tsx'
 import { HistoryColumn, type MemoryHistory } from './history-column.tsx'
@@ -40,6 +41,7 @@ export function MemoryPage({ memoryId }: { readonly memoryId: string }) {
     <div class="memory-page">
       <article class="memory">
         <Heading view={view} />
+        {!isPast.value && <MergeStrip memoryId={memoryId} />}
         {view.state === 'live' && draft !== undefined ? (
           <EditForm
             key={memoryId}

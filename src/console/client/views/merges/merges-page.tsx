@@ -52,19 +52,25 @@ interface ReviewedProps {
   /** The merges that are not reviewed yet. */
   readonly versionIds: readonly string[]
   readonly verb: string
+  readonly onDone?: () => void
 }
 
 /** The button is kept when all are reviewed, so that it does not lose the focus. */
-function Reviewed({ versionIds, verb }: ReviewedProps) {
+export function Reviewed({ versionIds, verb, onDone }: ReviewedProps) {
   const { run, failure } = useAction<object>()
   const isDone = versionIds.length === 0
+  const keep = async (): Promise<object> => {
+    const kept = await ask('merges.looked', { versionIds })
+    onDone?.()
+    return kept
+  }
   return (
     <>
       <button
         type="button"
         class="pri"
         aria-disabled={isDone}
-        onClick={() => !isDone && void run(() => ask('merges.looked', { versionIds }))}
+        onClick={() => !isDone && void run(keep)}
       >
         {isDone ? 'Reviewed' : verb}
       </button>
@@ -117,7 +123,7 @@ function MergePage({ versionId, next }: MergePageProps) {
     <>
       <nav aria-label="Where this is">
         <a class="up" href={addressOf.view('merges')}>
-          ‹ Merges
+          ‹ All merges
         </a>
       </nav>
       <Heading title={data?.merge.path ?? 'A merge'}>

@@ -6,7 +6,7 @@ import { useState } from 'preact/hooks'
 import { addressOf } from '../../core/address.ts'
 import { useAsk } from '../../core/use-ask.ts'
 import { Field, submitting, TimeFields, type TimeSpan } from '../../parts/field.tsx'
-import { Heading } from '../../parts/labels.tsx'
+import { Failure, Heading, writerOf } from '../../parts/labels.tsx'
 import { absoluteTime } from '../../parts/times.ts'
 import { timelineFilter } from '../timeline/filter.tsx'
 import { RevertView } from './revert-view.tsx'
@@ -17,11 +17,15 @@ interface UndoPageProps {
   readonly by: 'session' | 'actor'
 }
 
+/** The address may name the version from which on to undo. */
 export function UndoPage({ versionId, by }: UndoPageProps) {
-  const { route } = useLocation()
-  const [span, setSpan] = useState<TimeSpan>({})
+  const { query, route } = useLocation()
+  const { since } = query
+  const [chosen, choose] = useState<TimeSpan>()
   const { data } = useAsk('version.show', { versionId })
+  const first = useAsk('version.show', since === undefined ? undefined : { versionId: since })
   const name = by === 'session' ? data?.session : data?.createdBy?.id
+  const span = chosen ?? (first.data === undefined ? {} : { since: first.data.createdAt })
   // A button, not a link: the filter of the timeline never enters an address.
   const showChanges = (): void => {
     timelineFilter.value = by === 'session' ? { session: name } : { actorId: name }
@@ -37,14 +41,44 @@ export function UndoPage({ versionId, by }: UndoPageProps) {
         )}
       </Heading>
       <p class="meta">
-        Removes everything that {by === 'session' ? 'the session' : 'the actor'} <b>{name}</b> wrote
-        and keeps what others wrote, in new versions. This can be taken back, too.
+        Removes {since === undefined ? 'everything that' : 'what'}{' '}
+        {by === 'session' ? 'the session' : 'the actor'} <b>{name}</b> wrote
+        {since !== undefined && ' since your last look'} and keeps what others wrote, in new
+        versions. This can be taken back, too.
       </p>
       <form class="filters" onSubmit={submitting(() => undefined)}>
-        <TimeFields span={span} onSpan={setSpan} />
+        <TimeFields span={span} onSpan={choose} />
       </form>
+      <Failure failure={first.failure} />
+      {(since === undefined || first.data !== undefined) && (
+        <RevertView
+          of={{ kind: 'undo', input: { versionId, by, ...span } }}
+          verb="Undo"
+          nothing="There is nothing to undo: nothing that it wrote is left."
+        />
+      )}
+    </>
+  )
+}
+
+/** One commit: such as an undo, which is taken back so. */
+export function UndoChangePage({ versionId }: { readonly versionId: string }) {
+  const { data } = useAsk('version.show', { versionId })
+  return (
+    <>
+      <Heading title="Undo a change" />
+      <p class="meta">
+        Takes back what <b>{data === undefined ? 'one change' : writerOf(data)}</b> wrote
+        {data !== undefined && ` on ${absoluteTime(data.createdAt)}`} in one commit, and keeps what
+        was written later, in new versions. This can be taken back, too.
+      </p>
+      {data?.reason !== undefined && (
+        <p class="reasons">
+          <q>{data.reason}</q>
+        </p>
+      )}
       <RevertView
-        of={{ kind: 'undo', input: { versionId, by, ...span } }}
+        of={{ kind: 'undo', input: { versionId, by: 'change' } }}
         verb="Undo"
         nothing="There is nothing to undo: nothing that it wrote is left."
       />

@@ -2,13 +2,11 @@
 // memories that it leaves alone and why; then one button, which runs exactly that plan.
 
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { InputOf, RevertPreview } from '../../../../operations/console/contract.ts'
+import type { RevertPreview } from '../../../../operations/console/contract.ts'
 import { addressOf } from '../../core/address.ts'
-import { ask, type AskFailure } from '../../core/ask.ts'
-import { changed, revision } from '../../core/events.ts'
+import { ask } from '../../core/ask.ts'
 import { mayWrite } from '../../core/state.ts'
-import type { WorkProgress } from '../../core/use-action.ts'
-import { asFailure } from '../../core/use-ask.ts'
+import { useAction } from '../../core/use-action.ts'
 import { ChangeTree } from '../../parts/change-tree.tsx'
 import { DiffTable } from '../../parts/diff-table.tsx'
 import { Field, submitting } from '../../parts/field.tsx'
@@ -16,7 +14,7 @@ import { Failure, ProgressBar } from '../../parts/labels.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
 import { Slices } from '../../parts/pager.tsx'
 import { countOf } from '../../parts/times.ts'
-import { reasonIn } from '../memory/drafts.ts'
+import { type PlannedRevert, type RevertInput, useRevert } from './use-revert.ts'
 
 interface RevertViewProps {
   readonly of: RevertInput
@@ -34,7 +32,11 @@ export function RevertView({ of, verb, nothing }: RevertViewProps) {
   hadSteps.current = plan === undefined ? hadSteps.current : plan.steps.length > 0
   return (
     <>
-      {isDone && plan !== undefined ? <Done plan={plan} /> : <Before revert={revert} />}
+      {isDone && plan !== undefined ? (
+        <Done plan={plan} isBack={isOfChange(of)} />
+      ) : (
+        <Before revert={revert} />
+      )}
       {plan !== undefined && <Steps plan={plan} isDone={isDone} nothing={nothing} />}
       {plan !== undefined && <LeftAlone left={plan.left} />}
       {plan === undefined && failure !== undefined && <Failure failure={failure} />}
@@ -59,24 +61,57 @@ function Before({ revert: { plan, isRunning, failure, progress } }: RevertOnly) 
   )
 }
 
+function isOfChange({ kind, input }: RevertInput): boolean {
+  return kind === 'undo' && input.by === 'change'
+}
+
 interface RevertOnly {
   readonly revert: PlannedRevert
 }
 
+interface DoneProps {
+  readonly plan: RevertPreview
+  /** Whether it took back another undo: then there is no button for the next one. */
+  readonly isBack: boolean
+}
+
 /** It takes the focus, since the pressed button no longer exists. */
-function Done({ plan: { steps, commit } }: { readonly plan: RevertPreview }) {
-  const box = useRef<HTMLParagraphElement>(null)
-  useEffect(() => box.current?.focus(), [])
+function Done({ plan: { steps, versionId }, isBack }: DoneProps) {
+  const box = useRef<HTMLDivElement>(null)
+  const { run, isRunning, failure, result } = useAction<'back' | 'partly'>()
+  useEffect(() => box.current?.focus(), [result])
+  const count = countOf(steps.length, 'memory')
   return (
-    <p class="banner good" tabIndex={-1} ref={box} role="status">
-      <b>Done.</b>
-      {commit === undefined
-        ? 'There was nothing left to change.'
-        : `${countOf(steps.length, 'memory')} changed, in one commit. It can be taken back, too.`}
+    <div class="banner good" tabIndex={-1} ref={box} role="status">
+      <b>{result === undefined ? 'Done.' : 'Taken back.'}</b>
+      {versionId === undefined && 'There was nothing left to change.'}
+      {versionId !== undefined && result === undefined && `${count} changed, in one commit.`}
+      {result === 'back' && `${count} are as they were before.`}
+      {result === 'partly' && 'Memories that were edited later were left alone.'}
       <span class="sp" />
-      <a href={addressOf.view('timeline')}>Timeline</a>
-    </p>
+      {versionId !== undefined && result === undefined && !isBack && (
+        <button
+          type="button"
+          aria-disabled={isRunning}
+          onClick={() => void run(() => takeBack(versionId))}
+        >
+          Take it back
+        </button>
+      )}
+      <a class="button" href={addressOf.view('timeline')}>
+        Timeline
+      </a>
+      <Failure failure={failure} />
+    </div>
   )
+}
+
+/** Undoes the commit of a version: what it changed is known, since it was just shown. */
+async function takeBack(versionId: string): Promise<'back' | 'partly'> {
+  const change = { versionId, by: 'change' } as const
+  const { plan } = await ask('undo.plan', change)
+  const { left } = await ask('undo.run', { ...change, plan })
+  return left.length === 0 ? 'back' : 'partly'
 }
 
 interface StepsProps {
@@ -130,29 +165,64 @@ const REASONS: Readonly<Record<Left['reason'], string>> = {
   path_taken: 'Another memory is at, above or below this path. Move or delete that one first.',
 }
 
-/** The memories that it does not change. */
+/** The memories that it does not change, by the reason for it, with a way on for each. */
 function LeftAlone({ left }: { readonly left: readonly Left[] }) {
   if (left.length === 0) return null
+  const reasons = [...new Set(left.map(({ reason }) => reason))]
   return (
     <section>
       <h2>
         Left alone <span class="dim">{left.length}</span>
       </h2>
-      <Slices label="Left alone" rows={left}>
+      {reasons.map((reason) => (
+        <LeftFor key={reason} reason={reason} left={left.filter((one) => one.reason === reason)} />
+      ))}
+    </section>
+  )
+}
+
+interface LeftForProps {
+  readonly reason: Left['reason']
+  readonly left: readonly Left[]
+}
+
+function LeftFor({ reason, left }: LeftForProps) {
+  const words = REASONS[reason]
+  return (
+    <details class="left-alone" open>
+      <summary>
+        {words} <span class="dim">{countOf(left.length, 'memory')}</span>
+      </summary>
+      <Slices label={words} rows={left}>
         {(rows) => (
-          <ListTable label="Memories left alone" heads={['Memory', 'Why']}>
-            {rows.map(({ memoryId, path, reason }) => (
+          <ListTable label={words} heads={['Memory', <span class="sr">Actions</span>]}>
+            {rows.map(({ memoryId, path = memoryId, before }) => (
               <tr key={memoryId}>
-                <td>
-                  <a href={addressOf.memory(memoryId)}>{path ?? memoryId}</a>
+                <th scope="row">{path}</th>
+                <td class="row-acts">
+                  <a
+                    class="button"
+                    href={addressOf.memory(memoryId, { at: null })}
+                    aria-label={`Open ${path}`}
+                  >
+                    Open
+                  </a>{' '}
+                  {mayWrite.value && before !== undefined && reason !== 'path_taken' && (
+                    <a
+                      class="button"
+                      href={addressOf.restore(memoryId, { versionId: before })}
+                      aria-label={`Restore the version before: ${path}`}
+                    >
+                      Restore the version before…
+                    </a>
+                  )}
                 </td>
-                <td>{REASONS[reason]}</td>
               </tr>
             ))}
           </ListTable>
         )}
       </Slices>
-    </section>
+    </details>
   )
 }
 
@@ -169,12 +239,13 @@ function Confirm({ verb, revert }: ConfirmProps) {
   const isReady = count > 0 && !isRunning && news === undefined
   return (
     <form
-      class="go"
+      class="go at-foot"
       onSubmit={submitting(() => {
         if (isReady) void run(reason)
       })}
     >
-      <Field label="Reason, kept in the history (optional)" value={reason} onValue={setReason} />
+      {plan !== undefined && <Sums plan={plan} />}
+      <Field label="Reason (optional)" value={reason} onValue={setReason} />
       <span class="sp" />
       <button type="submit" class="pri" ref={button} aria-disabled={!isReady}>
         {count === 0 ? verb : `${verb}: change ${countOf(count, 'memory')}`}
@@ -190,6 +261,16 @@ function Confirm({ verb, revert }: ConfirmProps) {
       />
       {plan !== undefined && failure !== undefined && <Failure failure={failure} />}
     </form>
+  )
+}
+
+/** What the button does, in view wherever the page is scrolled. */
+function Sums({ plan: { steps, left } }: { readonly plan: RevertPreview }) {
+  return (
+    <span class="sums">
+      {sumOf(steps)}
+      {left.length > 0 && <span class="dim"> · {left.length} left alone</span>}
+    </span>
   )
 }
 
@@ -217,116 +298,4 @@ function News({ news, isPlanned, onLook }: NewsProps) {
       )}
     </div>
   )
-}
-
-/** The changes to take back. */
-type RevertInput =
-  | { readonly kind: 'undo'; readonly input: InputOf<'undo.plan'> }
-  | { readonly kind: 'restore'; readonly input: InputOf<'restore.plan'> }
-  | { readonly kind: 'rollback'; readonly input: InputOf<'rollback.plan'> }
-
-interface PlannedRevert {
-  /** What would happen, or has happened if `isDone`. Undefined while it is asked for. */
-  readonly plan: RevertPreview | undefined
-  readonly isDone: boolean
-  readonly isRunning: boolean
-  readonly progress: WorkProgress | undefined
-  readonly failure: AskFailure | undefined
-  /**
-   * Why the plan has to be looked at again: the store has changed while it was shown, or before
-   * it could run, in which case nothing was done.
-   */
-  readonly news: 'changed' | 'refused' | undefined
-  readonly look: () => void
-  readonly run: (reason: string) => Promise<void>
-}
-
-interface RevertState {
-  readonly key: string
-  readonly plan?: RevertPreview | undefined
-  readonly isDone: boolean
-  readonly isRunning: boolean
-  readonly failure?: AskFailure | undefined
-  readonly news?: PlannedRevert['news']
-}
-
-/**
- * Plans again when the store changes: another plan must be looked at before it can be run. Must not
- * write except by `run`.
- */
-function useRevert(of: RevertInput): PlannedRevert {
-  const key = JSON.stringify(of)
-  const [held, hold] = useState<RevertState>(begin(key))
-  const [progress, setProgress] = useState<WorkProgress>()
-  const state = held.key === key ? held : begin(key)
-  usePlanning(of, state, hold, setProgress)
-  const run = async (reason: string): Promise<void> => {
-    const { plan } = state
-    if (plan === undefined || state.isRunning || state.news !== undefined) return
-    hold({ ...state, isRunning: true, failure: undefined })
-    setProgress(undefined)
-    try {
-      const input = { ...of.input, plan: plan.plan, ...reasonIn(reason) }
-      // Not ended when the user leaves: a confirmed plan is done, or refused, as a whole.
-      const done = await ask(`${of.kind}.run`, input, {
-        onProgress: (past, total) => setProgress({ done: past, total }),
-      })
-      hold({ key, plan: done, isDone: true, isRunning: false })
-      changed()
-    } catch (error) {
-      hold(refused(state, asFailure(error)))
-    }
-  }
-  const { plan, isDone, isRunning, failure, news } = state
-  const look = (): void => hold({ ...state, news: undefined })
-  return { plan, isDone, isRunning, progress, failure, news, look, run }
-}
-
-/** Asks for the plan, and again when the store changes or a run was refused. */
-function usePlanning(
-  { kind, input }: RevertInput,
-  state: RevertState,
-  hold: (state: RevertState) => void,
-  setProgress: (progress: WorkProgress | undefined) => void,
-): void {
-  // An answer applies to the newest state, not to the one when it was asked for.
-  const latest = useRef(state)
-  latest.current = state
-  const isAsking = !state.isDone && !state.isRunning
-  const now = revision.value
-  useEffect(() => {
-    if (!isAsking) return undefined
-    const ending = new AbortController()
-    const { signal } = ending
-    const look = async (): Promise<void> => {
-      try {
-        const onProgress = (done: number, total: number): void => setProgress({ done, total })
-        const answer = await ask(`${kind}.plan`, input, { signal, onProgress })
-        if (!signal.aborted) hold(planned(latest.current, answer))
-      } catch (error) {
-        // No part of a plan is kept that the store no longer gives: it may have been erased.
-        if (!signal.aborted) hold({ ...begin(state.key), failure: asFailure(error) })
-      }
-    }
-    setProgress(undefined)
-    void look()
-    return () => ending.abort()
-  }, [state.key, now, isAsking])
-}
-
-function begin(key: string): RevertState {
-  return { key, isDone: false, isRunning: false }
-}
-
-/** A plan that is not the one that was shown has news for the user. */
-function planned(state: RevertState, plan: RevertPreview): RevertState {
-  if (state.plan === undefined) return { ...state, plan, failure: undefined }
-  if (state.plan.plan === plan.plan) return { ...state, plan }
-  return { ...state, plan, news: state.news ?? 'changed' }
-}
-
-/** `precondition_failed`: the plan is another by now, and is asked for again. */
-function refused(state: RevertState, failure: AskFailure): RevertState {
-  if (failure.code !== 'precondition_failed') return { ...state, isRunning: false, failure }
-  return { ...begin(state.key), news: 'refused' }
 }

@@ -1,0 +1,164 @@
+// Changes that wait for a review on this device: those by each session or actor since the user's
+// last look, and the merges of clones. Each look is a note of this device.
+
+import type {
+  GroupedChange,
+  UnreviewedGrouping,
+  VersionGroup,
+} from '../../store/history/timeline.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import { countChangedLines, type LineCounts } from '../../text/line-matches.ts'
+import { countHidden } from '../../text/visible.ts'
+import { checkNotCancelled } from '../../time-slice.ts'
+import { type ListedMerge, mergesOf, rowsOf } from './history.ts'
+import { type ConsoleContext, limitOf, listOf, pageFields, reading, short } from './operation.ts'
+
+/** A memory that a writer has changed; without counts of lines if a text was erased. */
+export interface ReviewedMemory extends GroupedChange, Partial<LineCounts> {
+  /** Hidden characters of the text. */
+  readonly hidden: number
+}
+
+/** A card lists no more memories, and a writer's page counts lines in no more. */
+const LISTED_MAX = 5
+const COUNTED_MAX = 200
+const KEPT_MAX = 1000
+
+export const reviewOperations = {
+  /** Newest first. */
+  'review.list': reading(pageFields, async (context, page) => {
+    const [groups, merges] = await Promise.all([groupsOf(context), rowsOf(context)])
+    const found = [
+      ...groups.map((group) => ({ kind: 'writer', time: group.last, group }) as const),
+      ...merges
+        .filter(({ isSeen }) => !isSeen)
+        .map((merge) => ({ kind: 'merge', time: merge.time, merge }) as const),
+    ].toSorted((a, b) => b.time - a.time)
+    const start = found.findIndex((item) => idOf(item) === page.after) + 1
+    const shown = found.slice(start, start + limitOf(page))
+    const last = shown.at(-1)
+    const hasMore = start + shown.length < found.length
+    return {
+      data: await Promise.all(shown.map((item) => cardOf(context, item))),
+      nextPage: hasMore && last !== undefined ? idOf(last) : undefined,
+      total: found.length,
+    }
+  }),
+
+  /** The changes by its writer since the last look; all of them if each was reviewed. */
+  'review.show': reading({ versionId: short }, async (context, { versionId }) => {
+    const { store, work } = context
+    const groups = await groupsOf(context)
+    const asked = (await store.history.group(versionId, {}, await groupingOf(context, []), work))
+      .group
+    const waiting = groups.find((group) => isOfOneWriter(group, asked))
+    const reviewed = waiting === undefined ? [] : [...context.seen.read()]
+    const grouping = await groupingOf(context, reviewed)
+    const found = await store.history.group(waiting?.versionId ?? versionId, {}, grouping, work)
+    return {
+      group: found.group,
+      isReviewed: waiting === undefined,
+      deviceNames: await namesOf(context, found.group),
+      memories: await described(context, found.changes, COUNTED_MAX),
+    }
+  }),
+
+  'review.pending': reading({}, async (context) => {
+    const looks = context.seen.read()
+    const [groups, all] = await Promise.all([groupsOf(context), mergesOf(context.store)])
+    const unseen = all.filter(({ versionId }) => !looks.has(versionId))
+    const merges = unseen.map(({ memoryId, versionId }) => ({ memoryId, versionId }))
+    return { writers: groups.length, merges }
+  }),
+
+  /**
+   * Marks writers, by their newest version, and merges as reviewed; with `until`, everything up to
+   * the time of that one. A note of this device, which the store does not have.
+   */
+  'review.keep': reading(
+    { versionIds: listOf(KEPT_MAX).optional(), until: short.optional() },
+    async (context, { versionIds = [], until }) => {
+      const [groups, merges] = await Promise.all([groupsOf(context), mergesOf(context.store)])
+      const looks = context.seen.read()
+      const waiting = [
+        ...groups.map(({ versionId, last: time }) => ({ versionId, time })),
+        ...merges.filter(({ versionId }) => !looks.has(versionId)),
+      ]
+      const latest = waiting.find(({ versionId }) => versionId === until)?.time ?? 0
+      const wanted = new Set(versionIds)
+      const kept = waiting.filter(({ versionId, time }) => {
+        return wanted.has(versionId) || time <= latest
+      })
+      context.seen.mark(kept.map(({ versionId }) => versionId))
+      return { kept: kept.length }
+    },
+  ),
+}
+
+type Waiting =
+  | { readonly kind: 'writer'; readonly time: number; readonly group: VersionGroup }
+  | { readonly kind: 'merge'; readonly time: number; readonly merge: ListedMerge }
+
+function idOf(item: Waiting): string {
+  return item.kind === 'writer' ? item.group.versionId : item.merge.versionId
+}
+
+function isOfOneWriter(a: VersionGroup, b: VersionGroup): boolean {
+  if (a.session !== b.session) return false
+  return a.session !== undefined || (a.actor?.type === b.actor?.type && a.actor?.id === b.actor?.id)
+}
+
+async function groupsOf(context: ConsoleContext): Promise<readonly VersionGroup[]> {
+  const grouping = await groupingOf(context, [...context.seen.read()])
+  return context.store.history.groups({}, grouping, context.work)
+}
+
+async function groupingOf(
+  { store }: ConsoleContext,
+  reviewed: readonly string[],
+): Promise<UnreviewedGrouping> {
+  const { deviceId: ownDevice } = await store.summary()
+  return { by: 'unreviewed', reviewed, ownDevice }
+}
+
+async function cardOf(context: ConsoleContext, item: Waiting) {
+  if (item.kind === 'merge') return { ...item, versionId: idOf(item) }
+  const { store, seen, work } = context
+  const { group } = item
+  const grouping = await groupingOf(context, [...seen.read()])
+  const { changes } = await store.history.group(group.versionId, {}, grouping, work)
+  return {
+    ...item,
+    versionId: group.versionId,
+    deviceNames: await namesOf(context, group),
+    memories: await described(context, changes.slice(0, LISTED_MAX), LISTED_MAX),
+  }
+}
+
+async function namesOf({ store, work }: ConsoleContext, { deviceIds }: VersionGroup) {
+  const names = await store.devices.names(work)
+  return deviceIds.map((id) => names.get(id) ?? '')
+}
+
+async function described(
+  { store, work }: ConsoleContext,
+  changes: readonly GroupedChange[],
+  most: number,
+): Promise<readonly ReviewedMemory[]> {
+  const found: ReviewedMemory[] = []
+  for (const [index, change] of changes.entries()) {
+    checkNotCancelled(work.signal)
+    const counts = index < most ? await countsOf(store, change) : { hidden: 0 }
+    found.push(Object.assign({}, change, counts))
+  }
+  return found
+}
+
+async function countsOf(store: MemoryStore, { before, after, operation }: GroupedChange) {
+  const now = await store.history.version(after)
+  const then = before === undefined ? undefined : await store.history.version(before)
+  const hidden = countHidden(now.content ?? '').count
+  if (now.redactedAt !== undefined || then?.redactedAt !== undefined) return { hidden }
+  const text = operation === 'deleted' ? '' : (now.content ?? '')
+  return { hidden, ...countChangedLines(then?.content ?? '', text) }
+}

@@ -1,0 +1,87 @@
+// The console in a browser: the review of what sessions and merges have changed.
+
+import { describe, expect, test } from 'vitest'
+import { browserOfFile, chromiumHere, consolePage, expectAccessible } from '../support/browser.ts'
+import { session, storeToLookAt } from '../support/console-store.ts'
+import { openedConsole } from '../support/console.ts'
+import { contentsOf } from '../support/stores.ts'
+
+const browser = browserOfFile()
+const { missing, note } = chromiumHere
+
+async function opened(path: string, options: Parameters<typeof openedConsole>[1] = {}) {
+  const store = await storeToLookAt()
+  const shown = await openedConsole(store, options)
+  const address = shown.newAddress().replace('/#', `${path}#`)
+  return { ...(await consolePage(await browser(), address)), store, shown }
+}
+
+describe.skipIf(missing)(`the review in a browser${note}`, { tags: ['slow'] }, () => {
+  test('is the first page: a session with reason and differences, until it is kept', async () => {
+    const { page, store } = await opened('/')
+    const card = page.getByRole('article', { name: /friday-billing/ })
+    await card.getByText('note the retry rule').waitFor()
+    await card.locator('mark', { hasText: 'five' }).waitFor()
+    await card
+      .getByRole('button', { name: /todo\.md/ })
+      .first()
+      .click()
+    await card.getByText('call the payment team').waitFor()
+    await expectAccessible(page)
+    await card.getByRole('button', { name: 'Keep friday-billing' }).click()
+    await card.waitFor({ state: 'detached' })
+    await session(store, 'friday-billing').write('/todo.md', '- [x] call the payment team\n')
+    await card.getByText('[x]').first().waitFor()
+    expect(await card.getByText('five').count()).toBe(0)
+    await page.getByRole('button', { name: /^Keep all/ }).click()
+    await page.getByText('You are up to date').waitFor()
+    await expectAccessible(page)
+  })
+
+  test('opens a session by an address with an id, and a memory of it in the editor', async () => {
+    const { page } = await opened('/')
+    await page.getByRole('link', { name: 'friday-billing', exact: true }).click()
+    await page.getByRole('tree', { name: 'What changed' }).waitFor()
+    expect(new URL(page.url()).pathname).toMatch(/^\/review\/memver_\w+$/)
+    await page.reload()
+    await page.getByRole('heading', { name: 'friday-billing' }).waitFor()
+    await page.getByRole('button', { name: 'Edit /projects/billing/decisions.md' }).click()
+    await page.getByRole('textbox', { name: /^Text of/ }).waitFor()
+  })
+
+  test('takes an undo back with one button', async () => {
+    const { page, store } = await opened('/')
+    const before = await contentsOf(store)
+    await page.getByRole('link', { name: 'Undo friday-billing' }).click()
+    await page.getByText('1 modified, 1 deleted').first().waitFor()
+    await page.getByRole('button', { name: /^Undo: change 2/ }).click()
+    await page.getByText('Done.').waitFor()
+    expect(Object.keys(await contentsOf(store))).not.toContain('/todo.md')
+    await page.getByRole('button', { name: 'Take it back' }).click()
+    await page.getByText('Taken back.').waitFor()
+    expect(await contentsOf(store)).toEqual(before)
+    await expectAccessible(page)
+  })
+
+  test('groups what an undo leaves alone, with the version to restore', async () => {
+    const { page, store } = await opened('/')
+    await session(store, 'later').edit('/todo.md', (text) => text.replace('team', 'people'))
+    await page.getByRole('link', { name: 'Undo friday-billing' }).click()
+    await page.getByText('Later edits touch the same lines').waitFor()
+    await page.getByText('1 left alone').waitFor()
+    await expectAccessible(page)
+    await page.getByRole('link', { name: 'Open /todo.md' }).click()
+    await page.locator('h1', { hasText: 'todo.md' }).waitFor()
+  })
+
+  test('marks a memory with a merge that no one has reviewed', async () => {
+    const { page } = await opened('/memories')
+    await page.getByRole('img', { name: 'merged, not reviewed' }).waitFor()
+    await page.getByRole('treeitem', { name: /incidents\.md/ }).click()
+    await page.getByText('changed this memory').waitFor()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Keep as it is' }).click()
+    await page.getByText('changed this memory').waitFor({ state: 'detached' })
+    expect(await page.getByRole('img', { name: 'merged, not reviewed' }).count()).toBe(0)
+  })
+})

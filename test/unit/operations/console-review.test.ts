@@ -1,0 +1,108 @@
+// What the console lists for a review: what others wrote since the last look, and that a look is
+// remembered; and how an undo is taken back.
+
+import { describe, expect, test } from 'vitest'
+import { session } from '../../support/console-store.ts'
+import { newConsole } from '../../support/console.ts'
+import { contentsOf } from '../../support/stores.ts'
+
+const anna = { actor: { type: 'user', id: 'anna' } } as const
+
+async function written() {
+  const made = await newConsole()
+  const { store } = made
+  await session(store, 's-1', 'first reason').write('/a.md', 'one\ntwo\n')
+  await session(store, 's-1', 'second reason').write('/a.md', 'one\n2\nthree\n')
+  await session(store, 's-2').write('/b.md', 'b\n')
+  await store.as(anna).write('/own.md', 'by the user of this device\n')
+  return made
+}
+
+describe('the review', () => {
+  test('has a card for each session, newest first, with reasons and lines', async () => {
+    const { ask } = await written()
+    const { data, total } = await ask('review.list', {})
+    expect(total).toBe(2)
+    expect(data).toMatchObject([
+      { kind: 'writer', group: { session: 's-2', reasons: [] } },
+      {
+        kind: 'writer',
+        group: { session: 's-1', reasons: ['second reason', 'first reason'], since: undefined },
+        memories: [{ path: '/a.md', operation: 'created', added: 3, removed: 0, hidden: 0 }],
+      },
+    ])
+    expect(await ask('review.pending', {})).toEqual({ writers: 2, merges: [] })
+  })
+
+  test('shows of a kept session only what it wrote later', async () => {
+    const { store, ask } = await written()
+    const [, first] = (await ask('review.list', {})).data
+    const versionId = first?.versionId ?? ''
+    expect(await ask('review.keep', { versionIds: [versionId, 'memver_other'] })).toEqual({
+      kept: 1,
+    })
+    expect((await ask('review.list', {})).data).toMatchObject([{ group: { session: 's-2' } }])
+    // A link to a kept session shows all of it.
+    const kept = await ask('review.show', { versionId })
+    expect(kept).toMatchObject({ isReviewed: true, memories: [{ added: 3, removed: 0 }] })
+    await session(store, 's-1').write('/a.md', 'one\n2\nthree\nfour\n')
+    const { data } = await ask('review.list', {})
+    expect(data).toMatchObject([
+      { group: { session: 's-1', versions: 1 }, memories: [{ operation: 'modified', added: 1 }] },
+      { group: { session: 's-2' } },
+    ])
+    const shown = await ask('review.show', { versionId })
+    expect(shown).toMatchObject({ isReviewed: false, memories: [{ added: 1, removed: 0 }] })
+    expect(shown.group.since).toBe(shown.group.versionId)
+  })
+
+  test('keeps everything up to the newest card that was shown', async () => {
+    const { store, ask } = await written()
+    const [newest] = (await ask('review.list', {})).data
+    await session(store, 's-3').write('/c.md', 'c')
+    expect(await ask('review.keep', { until: newest?.versionId })).toEqual({ kept: 2 })
+    expect((await ask('review.list', {})).data).toMatchObject([{ group: { session: 's-3' } }])
+  })
+
+  test('continues page by page', async () => {
+    const { ask } = await written()
+    const first = await ask('review.list', { limit: 1 })
+    const second = await ask('review.list', { limit: 1, after: first.nextPage })
+    expect([...first.data, ...second.data]).toEqual((await ask('review.list', {})).data)
+    expect(second.nextPage).toBeUndefined()
+  })
+})
+
+describe('an undo', () => {
+  test('needs no review any more, and is taken back by its own change', async () => {
+    const { store, ask } = await written()
+    const before = await contentsOf(store)
+    const [, first] = (await ask('review.list', {})).data
+    const undo = { versionId: first?.versionId ?? '', by: 'session' } as const
+    const { plan } = await ask('undo.plan', undo)
+    const done = await ask('undo.run', { ...undo, plan })
+    expect(Object.keys(await contentsOf(store))).not.toContain('/a.md')
+    // The console of this test writes as a session of its own.
+    const cards = (await ask('review.list', {})).data
+    expect(cards).toMatchObject([{ group: { session: 'agent-1' } }, { group: { session: 's-2' } }])
+    const back = { versionId: done.versionId ?? '', by: 'change' } as const
+    const again = await ask('undo.plan', back)
+    expect(again.steps).toHaveLength(1)
+    await ask('undo.run', { ...back, plan: again.plan })
+    expect(await contentsOf(store)).toEqual(before)
+  })
+
+  test('names for what it leaves alone the version to restore', async () => {
+    const { store, ask } = await newConsole()
+    const { memories } = await store.as(anna).write('/a.md', 'one\ntwo\n')
+    await session(store, 's-1').write('/a.md', 'one\n2\n')
+    await store.as(anna).write('/a.md', 'one\n22\n')
+    const { data } = await ask('review.list', {})
+    const { left, steps } = await ask('undo.plan', {
+      versionId: data[0]?.versionId ?? '',
+      by: 'session',
+    })
+    expect(steps).toEqual([])
+    expect(left).toMatchObject([{ reason: 'overlap', before: memories[0]?.versionId }])
+  })
+})

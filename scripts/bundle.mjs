@@ -32,7 +32,7 @@ const layers = {
   program: ['cli/program.ts'],
   packing: ['git/maintenance/pack-job-worker.ts'],
   verifying: ['store/verify/verify-worker.ts'],
-  read: ['cli/commands/read.ts', 'store/open.ts'],
+  read: ['cli/commands/read.ts', 'cli/text/device-text.ts', 'store/open.ts'],
   write: ['cli/commands/write.ts'],
   patch: ['cli/text/patch-text.ts'],
   search: ['store/search/search.ts'],

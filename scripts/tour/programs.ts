@@ -10,6 +10,12 @@ import { fileURLToPath } from 'node:url'
 /** Widest line that is printed. */
 const COLUMNS = 105
 
+/** Makes a program print as on a terminal of this width, without colours and a pager. */
+const asTerminal =
+  '--import=data:text/javascript,Object.assign(process.stdout,' +
+  encodeURIComponent(JSON.stringify({ isTTY: true, columns: COLUMNS - 4 })) +
+  ')'
+
 export const commandLine: string = fileURLToPath(
   new URL('./cli/main.js', import.meta.resolve('gitlocket')),
 )
@@ -43,13 +49,14 @@ export class Machine {
       GIT_CONFIG_GLOBAL: devNull,
       GIT_TERMINAL_PROMPT: '0',
       LC_ALL: 'C',
+      TERM: 'dumb',
       TZ: 'UTC',
     }
   }
 
   /** Runs a command and shows at most `shown` lines, below 0 the last ones; with 0 nothing. */
   gitlocket(args: readonly string[], shown: number): string {
-    return this.#run(execPath, ['gitlocket', ...args], [commandLine, ...args], shown)
+    return this.#run(execPath, ['gitlocket', ...args], [asTerminal, commandLine, ...args], shown)
   }
 
   /** The same for git in the store. */

@@ -48,6 +48,7 @@ export async function runProgram(
       environment,
       interrupts: listen(),
       clock: systemClock,
+      exactTimes: !environment.terminal.output || invocation.input.flag('utc'),
       notices: [],
       accepted: new Map(),
       commands: loadCommands,

@@ -71,8 +71,8 @@ describe('the files that a command reads', async () => {
     ['create a.md --text a', `${always} write.cjs`],
     ['ls', always],
     ['cat a.md', always],
-    ['search b', `${always} ink.cjs search.cjs search2.cjs`],
-    ['log', `${always} ink.cjs log.cjs patch.cjs path-history.cjs`],
+    ['search b', `${always} search.cjs search2.cjs table.cjs versions-text.cjs`],
+    ['log', `${always} log.cjs patch.cjs path-history.cjs table.cjs versions-text.cjs`],
   ])('%s', { tags: 'slow' }, async (words, expected) => {
     const home = await newHomeWithStore()
     await home.ok('write', 'b.md', '--text', 'b')

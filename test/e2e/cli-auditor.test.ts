@@ -65,13 +65,12 @@ test('status shows the words of the head, to compare', { tags: 'slow' }, async (
 test('device list shows names, roles and times', { tags: 'slow' }, async () => {
   const { owner, auditor } = await ownerAndAuditor()
   const text = await auditor.ok('device', 'list')
-  const ago = '[\\w ]+'
+  const time = '[\\dTZ:.-]+'
   expect(text).toMatch(
     new RegExp(
-      `^dev_\\w+  owner\n  added ${ago}, wrote ${ago}\n` +
-        `dev_\\w+  auditor, berta \\(this machine\\)\n  added ${ago}, has written nothing\n` +
-        `dev_\\w+  removed, was writer, old phone\n` +
-        `  added ${ago}, removed ${ago}, has written nothing\n$`,
+      `^\towner\t${time}\t${time}\t\t\tdev_\\w+\n` +
+        `berta\tauditor\t${time}\t\t\tthis machine\tdev_\\w+\n` +
+        `old phone\twriter\t${time}\t\t${time}\t\tdev_\\w+\n$`,
     ),
   )
   const here = await auditor.json('device', 'list')

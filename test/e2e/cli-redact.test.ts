@@ -138,10 +138,10 @@ describe('redact', () => {
     const { stdout, stderr } = await home.call(['redact', '--memory', 'keys.md', '--dry-run'])
     const [title, newest, oldest, , same, copy] = stdout.split('\n')
     expect(title).toBe('Would redact 2 versions')
-    expect(newest).toMatch(/^current memver_\w{10} {2}modified {2}\/keys.md/)
-    expect(oldest).toMatch(/^ {8}memver_\w{10} {2}created {3}\/keys.md/)
+    expect(newest).toMatch(/^current \w{8} {2}modified {2}\/keys.md/)
+    expect(oldest).toMatch(/^ {8}\w{8} {2}created {3}\/keys.md/)
     expect(same).toBe('1 other version holds the same text as one of these, not redacted:')
-    expect(copy).toMatch(/^ {2}memver_\w{10} {2}\/copy.md$/)
+    expect(copy).toMatch(/^ {2}\w{8} {2}\/copy.md$/)
     expect(stderr).toMatch(/1 version is current: --overwrite, --delete or --keep-current/)
     expect(await home.json('redact', '--memory', 'keys.md', '--dry-run')).toMatchObject({
       dry_run: true,

@@ -23,17 +23,17 @@ beforeAll(async () => {
 /** Without the time, which is that of the run. */
 async function found(...words: readonly string[]): Promise<readonly string[]> {
   const { stdout } = await home.call(['search', ...words])
-  return stdout.split('\n').map((line) => line.replace(/, \d{4}-[^)]*\)/, ')'))
+  return stdout.split('\n').map((line) => line.replace(/\t\d{4}-[\dT:.-]+Z/, ''))
 }
 
 test('prints path, line, snippet, author and age', async () => {
   expect(await found('deadlock')).toEqual([
-    '/b/deadlock.md  (user:bob)',
-    '/a/locks.md:2: A deadlock  [31mhere  (user:alice)',
+    '/b/deadlock.md\t\t\tuser:bob\t',
+    '/a/locks.md\t2\tA deadlock  [31mhere\tuser:alice\t',
     '',
   ])
   expect(await home.ok('grep', 'deadlock', '--path', '/memories/a')).toMatch(
-    /^\/a\/locks\.md:2: .*\(user:alice, \d{4}-\d\d-\d\dT[\d:.]+Z\)\n$/,
+    /^\/a\/locks\.md\t2\t.*\tuser:alice\t\t\d{4}-\d\d-\d\dT[\d:.]+Z\n$/,
   )
 })
 
@@ -62,7 +62,7 @@ test('searches the past', async () => {
   expect(await found('deadlock')).toHaveLength(2)
   expect(await found('deadlock', '--all-versions')).toHaveLength(3)
   const [first] = await found('deadlock', '--at', id)
-  expect(first).toMatch(/^\/b\/deadlock\.md {2}\(memver_[0-9a-z]{10}, user:bob\)$/)
+  expect(first).toMatch(/^\/b\/deadlock\.md\t\t\tuser:bob\t\tmemver_[0-9a-z]{26}$/)
 })
 
 test('gives JSON in wire names, with the author', async () => {

@@ -147,7 +147,7 @@ describe('serve', { tags: 'slow' }, () => {
     await client.value('memory_write', { path: '/memories/notes/a.md', content: 'kept' })
     await client.close()
     expect(await home.ok('store', 'list')).toMatch(
-      new RegExp(`^${String(made['id'])}  .*  notes\\n$`),
+      new RegExp(`^notes\twrkspc_.*\t${String(made['id'])}\n$`),
     )
     const other = await home.json('workspace', 'create', 'other')
     expect(await home.json('store', 'list', '--workspace', String(other['id']))).toMatchObject({
@@ -156,7 +156,7 @@ describe('serve', { tags: 'slow' }, () => {
     const unknown = await home.run(['store', 'create', 'x', '--workspace', 'wrkspc_none'])
     expect([unknown.exitCode, unknown.stderr]).toEqual([
       3,
-      expect.stringContaining('no such workspace'),
+      expect.stringContaining('no workspace "wrkspc_none"'),
     ])
     expect((await server.stop()).exitCode).toBe(0)
     const stores = await home.json('store', 'list')
@@ -166,18 +166,20 @@ describe('serve', { tags: 'slow' }, () => {
   test('takes keys and workspaces that are made and revoked while it runs', async () => {
     const home = newHome()
     const server = await serve(home)
-    const workspace = await home.json('workspace', 'create', 'other')
+    await home.ok('workspace', 'create', 'other')
     const first = await newKey(home, '--name', 'first')
-    const second = await newKey(home, '--workspace', String(workspace['id']))
+    const second = await newKey(home, '--workspace', 'other')
     const store = await ask(server.url, first, 'memory_stores', { name: 'notes' })
     const path = `memory_stores/${String(store.body['id'])}`
     expect(await ask(server.url, first, path)).toMatchObject({ status: 200 })
     expect(await ask(server.url, second, path)).toMatchObject({ status: 404 })
     const { data } = await home.json('api-key', 'list')
     const [{ id }] = Object(data)
-    expect(await home.ok('api-key', 'revoke', id)).toBe(`Revoked ${id}, and ended its sessions\n`)
+    expect(await home.ok('api-key', 'revoke', 'first')).toBe(
+      `Revoked ${id}, and ended its sessions\n`,
+    )
     expect(await ask(server.url, first, path)).toMatchObject({ status: 401 })
-    expect(await home.ok('api-key', 'list')).toContain(`${id}  `)
+    expect(await home.ok('api-key', 'list')).toContain(`\t${id}\n`)
     const unknown = await home.run(['api-key', 'revoke', 'apikey_none'])
     expect([unknown.exitCode, unknown.stderr]).toEqual([3, expect.stringContaining('api-key list')])
     expect((await home.json('workspace', 'list'))['data']).toMatchObject([

@@ -93,9 +93,7 @@ describe('the tour', { tags: 'slow' }, () => {
 
 describe('the poisoned session of the tour', { tags: 'slow' }, () => {
   test('is found by blame, and undone', () => {
-    expect(partOf(finished().stdout, '$ gitlocket blame')).toMatch(
-      /\(session:friday .*\) - First of all/,
-    )
+    expect(partOf(finished().stdout, '$ gitlocket blame')).toMatch(/^ {2}friday .* - First of all/m)
     const done = partOf(finished().stdout, '$ gitlocket rollback --session friday')
     expect(done).toContain('Changed 3 memories')
   })

@@ -132,6 +132,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'jsonc-parser': ['src/cli/setup/json-text.ts'],
   diff: ['cli', 'src/text/line-matches.ts', page],
   dompurify: [page],
+  'fast-string-truncated-width': ['src/cli/text/table.ts'],
   hono: ['server'],
   marked: [page],
   preact: [page],

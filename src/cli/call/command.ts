@@ -47,6 +47,8 @@ export interface Context {
   readonly environment: Environment
   readonly interrupts: Interrupts
   readonly clock: Clock
+  /** Times are written exactly, in UTC: in a pipe, and with --utc. */
+  readonly exactTimes: boolean
   /** Remarks to print after the answer of any command. */
   readonly notices: string[]
   /** What hosts have accepted of this process, by address. */

@@ -12,6 +12,8 @@ import {
   homeDirectoryOf,
 } from '../../home/places.ts'
 
+const COLUMNS_DEFAULT = 80
+
 export interface Terminal {
   readonly input: boolean
   readonly output: boolean
@@ -20,6 +22,8 @@ export interface Terminal {
   readonly capable: boolean
   /** Width of standard error. */
   readonly columns: number
+  /** Width of standard output. */
+  readonly width: number
 }
 
 /** Reading a path throws `invalid_input` if it depends on a home directory that is not known. */
@@ -233,8 +237,14 @@ function readTerminal(): Terminal {
     output: process.stdout.isTTY,
     errors: process.stderr.isTTY && !dumb,
     capable: process.stdout.isTTY && !dumb,
-    columns: process.stderr.isTTY ? process.stderr.columns : 80,
+    columns: columnsOf(process.stderr),
+    width: columnsOf(process.stdout),
   }
+}
+
+/** A terminal that does not know its width has 0. */
+function columnsOf(stream: NodeJS.WriteStream): number {
+  return stream.isTTY && stream.columns > 0 ? stream.columns : COLUMNS_DEFAULT
 }
 
 function variable(name: string): string | undefined {

@@ -10,6 +10,7 @@ import type { Context, Input, OptionTexts } from './command.ts'
 export const globalOptions: OptionTexts = {
   '--store <directory>': 'The store; else GITLOCKET_STORE, else the default',
   '--json': 'Print one JSON value instead of text',
+  '--utc': 'Show exact times, in UTC',
   '-h, --help': 'Show help',
 }
 
@@ -49,8 +50,8 @@ export const atOption: OptionTexts = {
 
 /** A note for verbs with an option that takes a point. */
 export const pointForms: string =
-  'A point in time is a time (7d, 2026-01-31, or RFC 3339), a version (memver_3k9f0z2c1d: right ' +
-  'after it was written), or a commit (7 or more hex digits).'
+  'A point in time is a time (7d, yesterday, 2026-01-31, or RFC 3339), a version (3k9f0z2c: ' +
+  'right after it was written), or a commit (7 or more hex digits).'
 
 /** For changes of who may open the store. A keyring record has no field for a reason. */
 export const memberOptions: OptionTexts = {

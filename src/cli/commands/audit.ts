@@ -27,7 +27,7 @@ export const commands: readonly Command[] = [
       '--device <dev_…>': 'List only those of this device',
       '--actor <id>': 'List only those of this actor',
       '--session <id>': 'List only those of this session',
-      '--since <time>': 'Nothing older: 36h, 7d, 2026-01-31, or RFC 3339',
+      '--since <time>': 'Nothing older: 36h, 7d, yesterday, 2026-01-31, or RFC 3339',
       '--until <time>': 'Nothing newer',
       '--accept-rolled-back': 'Accept an older state, and list what it leaves out',
     },

@@ -2,6 +2,7 @@
 
 import { pageJson } from '../../operations/wire.ts'
 import type { BlameLine } from '../../store/history/blame.ts'
+import type { Version } from '../../store/history/versions.ts'
 import type { Answer, Command, Context, Input } from '../call/command.ts'
 import { atOption, colourOption } from '../call/options.ts'
 import { withStore } from '../store/open-store.ts'
@@ -9,9 +10,9 @@ import { loadHistory, pointOf } from '../store/points.ts'
 import { inkOf, type Ink } from '../terminal/ink.ts'
 import { shortDeviceTexts, type DeviceNames } from '../text/device-text.ts'
 import { storePath } from '../text/store-path.ts'
-import { authorText, shortDate } from '../text/versions-text.ts'
+import { type Column, idColumn, tableText } from '../text/table.ts'
+import { authorColumns, doubtfulNote } from '../text/versions-text.ts'
 import { namedVersionJson } from '../text/wire.ts'
-import { shortId } from '../text/words.ts'
 
 export const commands: readonly Command[] = [
   {
@@ -19,7 +20,7 @@ export const commands: readonly Command[] = [
     summary: 'Show which version each line came from, and who wrote it',
     usage: '<path-or-memory>',
     options: { ...atOption, ...colourOption },
-    notes: ['A line that may be older, because a version was redacted, is marked with ?.'],
+    notes: ['A line that may be older, because a version was redacted, is marked with *.'],
     run: blame,
   },
 ]
@@ -33,58 +34,59 @@ function blame(context: Context, input: Input): Promise<Answer> {
     const at = await pointOf(context, input, 'at', store)
     const lines = await store.history.blame(memory, at === undefined ? {} : { at })
     const names = await store.devices.names()
-    const now = context.environment.terminal.output ? context.clock() : undefined
+    const rows = rowsOf(lines, names)
     const uncertain = lines.some((line) => line.uncertain)
+    const notes = [
+      uncertain ? '* a version was redacted: the line may be older' : undefined,
+      doubtfulNote(lines.map(({ version }) => version)),
+    ]
     return {
-      text: blameText(ink, lines, now, names),
+      text: tableText(context, ink, rows, columnsOf(context, ink)),
       json: blameJson(memory, lines, names),
       inked: true,
       paged: true,
-      ...(uncertain ? { note: '? a version was redacted: the line may be older' } : {}),
+      note: notes.filter((note) => note !== undefined).join('\n'),
     }
   })
 }
 
-/**
- * `memver_3k9f0z2c1d (user:alice s1 2026-01-31T12:00:00.000Z  7) text`, in columns; the
- * device only if there are several.
- */
-function blameText(
-  ink: Ink,
-  lines: readonly BlameLine[],
-  now: number | undefined,
-  names: DeviceNames,
-): string {
-  const devices = shortDeviceTexts(
-    lines.map(({ version }) => version.deviceId),
-    names,
-  )
-  const rows = lines.map(({ version, uncertain, line }) => ({
-    id: shortId(version.versionId) + (uncertain ? '?' : ' '),
-    author: authorText(version),
-    device: devices.size === 1 ? '' : (devices.get(version.deviceId) ?? ''),
-    session: version.session ?? '',
-    date: shortDate(version, now),
-    line,
+interface BlameRow extends BlameLine {
+  readonly number: number
+  /** Empty unless several devices wrote the memory. */
+  readonly device: string
+  /** Whether the line before came from the same version. */
+  readonly isRepeated: boolean
+}
+
+function rowsOf(lines: readonly BlameLine[], names: DeviceNames): readonly BlameRow[] {
+  const ids = lines.map(({ version }) => version.deviceId)
+  const devices = shortDeviceTexts(ids, names)
+  return lines.map((line, index) => ({
+    ...line,
+    number: index + 1,
+    device: devices.size === 1 ? '' : (devices.get(line.version.deviceId) ?? ''),
+    isRepeated: lines[index - 1]?.version.versionId === line.version.versionId,
   }))
-  const width = (of: (row: (typeof rows)[number]) => string): number =>
-    rows.reduce((most, row) => Math.max(most, of(row).length), 0)
-  const authorWidth = width(({ author }) => author)
-  const deviceWidth = width(({ device }) => device)
-  const sessionWidth = width(({ session }) => session)
-  const dateWidth = width(({ date }) => date)
-  const digits = String(lines.length).length
-  const text = rows.map(({ id, author, device, session, date, line }, index) => {
-    const who = [
-      author.padEnd(authorWidth),
-      ...(deviceWidth === 0 ? [] : [device.padEnd(deviceWidth)]),
-      ...(sessionWidth === 0 ? [] : [session.padEnd(sessionWidth)]),
-    ]
-    const facts = [...who, date.padEnd(dateWidth)].join(' ')
-    const number = String(index + 1).padStart(digits)
-    return `${ink.paint('yellow', id)}(${ink.plain(facts)} ${number}) ${ink.plain(line)}\n`
-  })
-  return text.join('')
+}
+
+/** The text is last, as in a file. */
+function columnsOf(context: Context, ink: Ink): readonly Column<BlameRow>[] {
+  const versionOf = ({ version }: BlameRow): Version => version
+  const paint = (shown: string, { isRepeated }: BlameRow): string =>
+    isRepeated ? ink.paint('dim', shown) : ink.plain(shown)
+  return [
+    ...authorColumns(context, versionOf, paint),
+    { head: 'DEVICE', cell: ({ device }) => device, cut: 'end', paint },
+    idColumn(({ version }) => version.versionId),
+    { head: '', cell: ({ uncertain }) => (uncertain ? '*' : ''), paint: 'yellow' },
+    { head: 'LINE', cell: ({ number }) => String(number), align: 'right', paint: 'dim' },
+    {
+      head: 'TEXT',
+      cell: ({ line }) => line.replaceAll('\t', '    '),
+      exact: ({ line }) => line,
+      cut: 'end',
+    },
+  ]
 }
 
 function blameJson(memory: string, lines: readonly BlameLine[], names: DeviceNames): unknown {

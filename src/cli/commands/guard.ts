@@ -8,6 +8,8 @@ import type { Answer, Command, Context, Input, OptionTexts } from '../call/comma
 import { actorOptions, authorOf } from '../call/options.ts'
 import { readTextFile } from '../machine/files.ts'
 import { withStore } from '../store/open-store.ts'
+import { inkOf } from '../terminal/ink.ts'
+import { tableText } from '../text/table.ts'
 
 const options: OptionTexts = {
   '--file <file>': 'The file that holds the text, instead of its hash',
@@ -58,11 +60,14 @@ function guardRevoke(context: Context, input: Input): Promise<Answer> {
   return change(context, input, false)
 }
 
-function guardList(context: Context): Promise<Answer> {
+function guardList(context: Context, input: Input): Promise<Answer> {
   return withStore(context, async (store) => {
     const allowed = allowedTexts((await store.status()).settings)
-    const text = allowed.map((sha256) => `${sha256}\n`).join('')
-    return { text: text === '' ? 'The guard lets no text through\n' : text, json: { allowed } }
+    const text = tableText(context, inkOf(context, input), allowed, [
+      { head: 'SHA-256 OF THE TEXT', cell: (sha256) => sha256 },
+    ])
+    const note = allowed.length === 0 ? 'The guard lets no text through' : undefined
+    return { text, inked: true, json: { allowed }, note }
   })
 }
 

@@ -8,6 +8,7 @@ import type { MemoryStore } from '../../store/memory-store.ts'
 import { countHidden } from '../../text/visible.ts'
 import { type Answer, type Command, type Context, type Input, usageError } from '../call/command.ts'
 import { colourOption } from '../call/options.ts'
+import { resolveVersion } from '../store/named.ts'
 import { withStore } from '../store/open-store.ts'
 import { findMovedTo, getNamedVersion } from '../store/path-history.ts'
 import { loadHistory } from '../store/points.ts'
@@ -16,8 +17,9 @@ import { type Write, withPager } from '../terminal/pager.ts'
 import type { DeviceNames } from '../text/device-text.ts'
 import { findVersionPatch, paintPatch } from '../text/patch-text.ts'
 import { storePath } from '../text/store-path.ts'
-import { spanOf } from '../text/times.ts'
-import { resolveVersion, versionLine, versionText } from '../text/versions-text.ts'
+import { tableWriter } from '../text/table.ts'
+import { findNow, spanOf } from '../text/times.ts'
+import { doubtfulNote, versionColumns, versionText } from '../text/versions-text.ts'
 import { namedVersionJson } from '../text/wire.ts'
 
 export const commands: readonly Command[] = [
@@ -37,7 +39,7 @@ export const commands: readonly Command[] = [
       '--session <id>': 'Only those of this session',
       '--operation <created|modified|deleted>': 'Only this operation',
       '--redacted': 'Only redacted versions',
-      '--since <time>': 'Nothing older: 36h, 7d, 2026-01-31, or RFC 3339',
+      '--since <time>': 'Nothing older: 36h, 7d, yesterday, 2026-01-31, or RFC 3339',
       '--until <time>': 'Nothing newer',
       ...colourOption,
     },
@@ -76,7 +78,8 @@ interface LogRequest {
 }
 
 /** The printed text also names devices. */
-interface NamingRequest extends LogRequest {
+interface PrintRequest extends LogRequest {
+  readonly context: Context
   readonly names: DeviceNames
 }
 
@@ -95,9 +98,12 @@ function log(context: Context, input: Input): Promise<Answer> {
     const movedTo = path === undefined ? undefined : await findMovedTo(store, path)
     const names = await store.devices.names()
     if (input.flag('json')) return jsonAnswer(found, names)
-    await withPager(context, (write) => writeAll(write, { ...request, names }, found))
-    const note = `${path} moved to ${movedTo}: \`gitlocket log ${movedTo}\` continues there`
-    return { text: '', json: undefined, ...(movedTo !== undefined && { note }) }
+    const marks = new Set<string>()
+    const printed = { ...request, context, names }
+    await withPager(context, (write) => writeAll(write, printed, found, marks))
+    const moved = `${path} moved to ${movedTo}: \`gitlocket log ${movedTo}\` continues there`
+    const notes = [...(movedTo === undefined ? [] : [moved]), ...marks]
+    return { text: '', json: undefined, note: notes.join('\n') }
   })
 }
 
@@ -106,7 +112,7 @@ function show(context: Context, input: Input): Promise<Answer> {
   return withStore(context, async (store) => {
     await loadHistory(context, store)
     const version = await getNamedVersion(store, input.argument(0))
-    const now = nowIfShown(context)
+    const now = findNow(context)
     const names = await store.devices.names()
     const inputs = version.inputs.map((one, index) => {
       const title = ink.paint('bold', `Input ${index + 1} of ${version.inputs.length}`)
@@ -157,7 +163,7 @@ function requestOf(context: Context, input: Input): LogRequest {
     oneline,
     patch,
     ink: inkOf(context, input),
-    now: nowIfShown(context),
+    now: findNow(context),
   }
 }
 
@@ -217,22 +223,43 @@ async function* selected(
 
 async function writeAll(
   write: Write,
-  request: NamingRequest,
+  request: PrintRequest,
   found: AsyncIterable<ShownVersion>,
+  notes: Set<string>,
 ): Promise<void> {
+  if (request.oneline) return writeTable(write, request, found, notes)
   let isFirst = true
   for await (const shown of found) {
-    const separator = isFirst || request.oneline ? '' : '\n'
+    const separator = isFirst ? '' : '\n'
     isFirst = false
     if (!(await write(separator + shownText(request, shown)))) return
   }
 }
 
-function shownText(
-  { ink, now, oneline, names }: NamingRequest,
-  { version, patch }: ShownVersion,
-): string {
-  if (oneline) return versionLine(ink, version, now)
+/** As many versions as are read at once are fitted at once. */
+async function writeTable(
+  write: Write,
+  { context, ink }: PrintRequest,
+  found: AsyncIterable<ShownVersion>,
+  notes: Set<string>,
+): Promise<void> {
+  const tableOf = tableWriter(context, ink, versionColumns(context, ink))
+  const print = (rows: readonly Version[]): Promise<boolean> => {
+    const note = doubtfulNote(rows)
+    if (note !== undefined) notes.add(note)
+    return write(tableOf(rows))
+  }
+  let rows: Version[] = []
+  for await (const { version } of found) {
+    rows.push(version)
+    if (rows.length < PAGE) continue
+    if (!(await print(rows))) return
+    rows = []
+  }
+  if (rows.length > 0) await print(rows)
+}
+
+function shownText({ ink, now, names }: PrintRequest, { version, patch }: ShownVersion): string {
   const below = patch === undefined || patch === '' ? '' : `\n${paintPatch(ink, patch)}`
   return versionText(ink, version, now, names, patch) + below
 }
@@ -251,11 +278,6 @@ async function jsonAnswer(
     })
   }
   return { text: '', json: pageJson(versions, next.value) }
-}
-
-/** Times are relative on a terminal only. */
-function nowIfShown(context: Context): number | undefined {
-  return context.environment.terminal.output ? context.clock() : undefined
 }
 
 function withFinalNewline(text: string): string {

@@ -6,13 +6,17 @@ import { formatSize } from '../../memory-tool/render.ts'
 import { type ViewResult, viewPath } from '../../operations/actions.ts'
 import type { MemoryReader } from '../../operations/operation.ts'
 import { pageJson } from '../../operations/wire.ts'
+import { MemoryStore } from '../../store/memory-store.ts'
 import type { DirectoryListing } from '../../store/snapshot/listing.ts'
 import type { Memory } from '../../store/snapshot/live-memory.ts'
 import { type Answer, type Command, type Context, type Input, usageError } from '../call/command.ts'
 import { atOption } from '../call/options.ts'
 import { withReader } from '../store/past.ts'
+import { findUnseen } from '../store/seen-conflicts.ts'
+import { inkOf } from '../terminal/ink.ts'
 import { numbered } from '../text/memories.ts'
 import { storePath } from '../text/store-path.ts'
+import { ageFormat } from '../text/times.ts'
 import { listingJson, memoryJson } from '../text/wire.ts'
 import { sizeText } from '../text/words.ts'
 
@@ -33,7 +37,7 @@ export const commands: readonly Command[] = [
     usage: '[<path>]',
     options: {
       '-R, --recursive': 'Every memory below it, by its path',
-      '-l, --long': 'With sizes',
+      '-l, --long': 'With sizes, times, and merges to review',
       ...atOption,
     },
     run: ls,
@@ -111,17 +115,71 @@ function ls(context: Context, input: Input): Promise<Answer> {
   const path = storePath(input.findArgument(0) ?? '/')
   const recursive = input.flag('recursive')
   return withReader(context, input, async (store) => {
-    const listing = await store.list(path, recursive ? {} : { depth: 1 })
+    const long = input.flag('long')
+    const listing = await store.list(path, recursive || long ? {} : { depth: 1 })
     if (listing === undefined) throw notFound(path)
     const entries = recursive ? filesBelow(listing) : childrenOrSelf(listing)
-    const nameOf = (entry: DirectoryListing): string => (recursive ? entry.path : entry.name)
-    const lines = entries.map((entry) => {
-      const size = input.flag('long') ? `${sizeText(entry.sizeBytes).padStart(9)}  ` : ''
-      return `${size}${nameOf(entry)}${entry.type === 'directory' ? '/' : ''}\n`
-    })
+    const nameOf = (entry: DirectoryListing): string =>
+      `${recursive ? entry.path : entry.name}${entry.type === 'directory' ? '/' : ''}`
     const json = entries.flatMap((entry) => listingJson({ ...entry, children: [] }))
+    if (long) {
+      const text = await longText(context, input, entries, nameOf, await unreviewed(context, store))
+      return { text, inked: true, json: pageJson(json) }
+    }
+    const lines = entries.map((entry) => `${nameOf(entry)}\n`)
     return { text: lines.join(''), json: pageJson(json) }
   })
+}
+
+/** With sizes, times, and the memories that a merge left for review. */
+async function longText(
+  context: Context,
+  input: Input,
+  entries: readonly DirectoryListing[],
+  nameOf: (entry: DirectoryListing) => string,
+  merged: ReadonlySet<string>,
+): Promise<string> {
+  // Most listings need no table.
+  const { tableText } = await import('../text/table.ts')
+  const age = ageFormat(context)
+  const isMerged = (entry: DirectoryListing): boolean => {
+    return merged.has(entry.path) || entry.children.some(isMerged)
+  }
+  return tableText(context, inkOf(context, input), entries, [
+    { head: 'NAME', cell: nameOf, cut: 'beginning' },
+    {
+      head: 'SIZE',
+      cell: ({ sizeBytes }) => sizeText(sizeBytes),
+      exact: ({ sizeBytes }) => String(sizeBytes),
+      align: 'right',
+    },
+    { head: 'CHANGED', cell: (entry) => age(changedAt(entry)) },
+    {
+      head: 'REVIEW',
+      cell: (entry) => (isMerged(entry) ? 'merged' : ''),
+      paint: 'yellow',
+    },
+  ])
+}
+
+/** The newest change of a memory, or of those below a directory. */
+function changedAt({ updatedAt = 0, children }: DirectoryListing): number {
+  return children.reduce((newest, child) => Math.max(newest, changedAt(child)), updatedAt)
+}
+
+/** The paths of memories with a merge that no user of this device has looked at. */
+async function unreviewed(context: Context, reader: MemoryReader): Promise<ReadonlySet<string>> {
+  if (!(reader instanceof MemoryStore)) return new Set()
+  const found = await findUnseen(context, reader)
+  return new Set(found.flatMap(({ path }) => path ?? []))
+}
+
+function filesBelow(listing: DirectoryListing): DirectoryListing[] {
+  return listing.type === 'file' ? [listing] : listing.children.flatMap(filesBelow)
+}
+
+function childrenOrSelf(listing: DirectoryListing): readonly DirectoryListing[] {
+  return listing.type === 'file' ? [listing] : listing.children
 }
 
 function cat(context: Context, input: Input): Promise<Answer> {
@@ -138,14 +196,6 @@ export async function getMemory(store: MemoryReader, path: string): Promise<Memo
   if (memory !== undefined) return memory
   if ((await store.list(path, { depth: 0 })) === undefined) throw notFound(path)
   throw new StoreError('not_found', 'This is a directory, not a memory', { details: { path } })
-}
-
-function filesBelow(listing: DirectoryListing): DirectoryListing[] {
-  return listing.type === 'file' ? [listing] : listing.children.flatMap(filesBelow)
-}
-
-function childrenOrSelf(listing: DirectoryListing): readonly DirectoryListing[] {
-  return listing.type === 'file' ? [listing] : listing.children
 }
 
 function notFound(path: string): StoreError {

@@ -4,9 +4,9 @@ import type { MemoryStore } from '../../store/memory-store.ts'
 import type { RedactionSelection } from '../../store/redaction/redaction-plan.ts'
 import { type Context, type Input, usageError } from '../call/command.ts'
 import { readPlainFile } from '../machine/files.ts'
+import { resolveVersion } from '../store/named.ts'
 import { storePath } from '../text/store-path.ts'
 import { parseTime } from '../text/times.ts'
-import { resolveVersion } from '../text/versions-text.ts'
 import { getMemory } from './read.ts'
 
 const conditions = ['memory', 'path', 'actor', 'session', 'matching', 'matching-file', 'before']

@@ -31,7 +31,6 @@ import {
   residueLines,
   searchResidue,
 } from '../store/residue.ts'
-import { plainInk } from '../terminal/ink.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { askLine, canAsk, checkCanConfirm, declined } from '../terminal/prompt.ts'
 import { certificateText, pendingDeviceJson, pendingDeviceParagraph } from '../text/redactions.ts'
@@ -206,7 +205,7 @@ async function agree(
   if (count === 0) return []
   const versions = countText(count, 'version', 'versions')
   checkCanConfirm(context, { would: `${versions} would be erased permanently`, preview })
-  const lines = shown.map((version) => versionLine(plainInk, version, undefined).trimEnd())
+  const lines = shown.map(versionLine)
   process.stderr.write(visible(`${listOf(lines)}\n`))
   const question = `Erasing ${versions} cannot be undone. Type ${count} to erase permanently:`
   const answer = await askLine(context, question)
@@ -360,7 +359,7 @@ function planAnswer(plan: RedactionPlan): Answer {
   const live = new Set(current.map(({ versionId }) => versionId))
   const lines = versions.map((version) => {
     const mark = live.has(version.versionId) ? 'current ' : '        '
-    return mark + versionLine(plainInk, version, undefined).trimEnd()
+    return mark + versionLine(version)
   })
   return {
     text: [

@@ -71,7 +71,7 @@ export const commands: readonly Command[] = [
     options: {
       '--out <file>': 'The file to write; its signature is written next to it, as .sig',
       '--format <html|csv|json>': 'What to write; else html, a page that needs no other file',
-      '--since <time>': 'Nothing older: 36h, 7d, 2026-01-31, or RFC 3339',
+      '--since <time>': 'Nothing older: 36h, 7d, yesterday, 2026-01-31, or RFC 3339',
       '--until <time>': 'Nothing newer',
       '--certificate <file>': 'The certificate of a redaction, verified first; may be repeated',
       '--force': 'Replace the file and its signature',

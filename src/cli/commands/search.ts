@@ -1,4 +1,4 @@
-// `search`: which memories say what, a line for each as of `grep`, with who wrote it and when.
+// `search`: which memories say what, a row for each, with the line that matches, who and when.
 
 import { actorJson, hitObject, pageJson } from '../../operations/wire.ts'
 import type { Version } from '../../store/history/versions.ts'
@@ -13,8 +13,8 @@ import { pointOf } from '../store/points.ts'
 import { inkOf, type Ink } from '../terminal/ink.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { storePath } from '../text/store-path.ts'
-import { authorText, shortDate } from '../text/versions-text.ts'
-import { shortId } from '../text/words.ts'
+import { type Column, cutAround, idColumn, tableText } from '../text/table.ts'
+import { authorColumns, doubtfulNote } from '../text/versions-text.ts'
 
 export const commands: readonly Command[] = [
   {
@@ -61,17 +61,19 @@ function search(context: Context, input: Input): Promise<Answer> {
     for (const hit of data) {
       found.push({ hit, version: await store.history.version(hit.memory.versionId) })
     }
-    const now = context.environment.terminal.output ? context.clock() : undefined
-    const note = noteOf(found.length, nextPage)
+    const notes = [
+      noteOf(found.length, nextPage),
+      doubtfulNote(found.map(({ version }) => version)),
+    ]
     return {
-      text: found.map((one) => lineOf(ink, query, one, now)).join(''),
+      text: tableText(context, ink, found, columnsOf(context, ink, query)),
       json: pageJson(
         found.map((one) => foundJson(store.id, one)),
         nextPage,
       ),
       inked: true,
       paged: true,
-      note,
+      note: notes.filter((note) => note !== undefined).join('\n'),
     }
   })
 }
@@ -96,33 +98,38 @@ function noteOf(count: number, nextPage: string | undefined): string | undefined
   return 'More match: --limit shows up to 100, and --json has the cursor for --after'
 }
 
-/** `/notes.md:12: the line that matches  (user:alice, 2 hours ago)` */
-function lineOf(
-  ink: Ink,
-  query: SearchQuery,
-  { hit, version }: FoundHit,
-  now: number | undefined,
-): string {
-  const { memory, line } = hit
+/** A hit of one version is told from another of the same memory by its id. */
+function columnsOf(context: Context, ink: Ink, query: SearchQuery): readonly Column<FoundHit>[] {
   const isPast = query.at !== undefined || query.allVersions === true
-  const facts = [
-    ...(isPast ? [shortId(memory.versionId)] : []),
-    authorText(version),
-    shortDate(version, now),
+  const versionId = idColumn<FoundHit>(({ hit }) => hit.memory.versionId)
+  return [
+    { head: 'PATH', cell: ({ hit }) => hit.memory.path, cut: 'beginning', paint: 'cyan' },
+    { head: 'LINE', cell: ({ hit }) => String(hit.line ?? ''), align: 'right' },
+    {
+      head: 'TEXT',
+      cell: ({ hit }) => (hit.line === undefined ? '' : hit.snippet),
+      paint: (shown) => highlighted(ink, query, shown),
+      cut: (text, width) => cutAround(text, width, matchesOf(query, text)[0]?.[0] ?? 0),
+    },
+    ...authorColumns(context, ({ version }: FoundHit) => version),
+    ...(isPast ? [versionId] : []),
   ]
-  const place = ink.paint('cyan', memory.path)
-  const shown =
-    line === undefined ? place : `${place}:${line}: ${highlighted(ink, query, hit.snippet)}`
-  return `${shown}  ${ink.paint('dim', `(${facts.join(', ')})`)}\n`
 }
 
+type Matches = ReturnType<typeof matchesIn>
+
 /** What a regular expression has matched is known to its thread alone. */
+function matchesOf(
+  { query, regex, prefix = true, fuzzy = false }: SearchQuery,
+  text: string,
+): Matches {
+  return regex === true ? [] : matchesIn(text, parseQuery(query, { prefix, fuzzy }))
+}
+
 function highlighted(ink: Ink, query: SearchQuery, snippet: string): string {
-  if (query.regex === true) return ink.plain(snippet)
-  const { prefix = true, fuzzy = false } = query
   const parts: string[] = []
   let at = 0
-  for (const [start, end] of matchesIn(snippet, parseQuery(query.query, { prefix, fuzzy }))) {
+  for (const [start, end] of matchesOf(query, snippet)) {
     if (start < at) continue
     parts.push(ink.plain(snippet.slice(at, start)), ink.paint('bold', snippet.slice(start, end)))
     at = end

@@ -6,7 +6,7 @@ import type { MemoryStore } from '../../store/memory-store.ts'
 import { CommandError } from '../call/command.ts'
 import { didYouMean } from '../text/near-names.ts'
 import { storePath } from '../text/store-path.ts'
-import { resolveVersion } from '../text/versions-text.ts'
+import { resolveVersion } from './named.ts'
 
 const PAGE_MAX = 1000
 const SUGGESTIONS = 3

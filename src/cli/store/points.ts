@@ -1,13 +1,13 @@
 // Parses points of the history: a time, a version or a commit.
 
-import { StoreError, assert } from '../../errors.ts'
+import { StoreError, assert, hasCode } from '../../errors.ts'
 import { timestamp } from '../../operations/wire.ts'
 import type { Point } from '../../store/history/points.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Context, Input } from '../call/command.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { findTime } from '../text/times.ts'
-import { resolveVersion } from '../text/versions-text.ts'
+import { resolveVersion } from './named.ts'
 
 export async function pointOf(
   context: Context,
@@ -47,16 +47,19 @@ async function parsePoint(
 ): Promise<Point> {
   const time = findTime(text, context.clock())
   if (time !== undefined) return { time }
-  // Digits of a version may look like those of a commit; the prefix distinguishes them.
-  if (/^[0-9a-f]{7,40}$/.test(text)) return { commit: text }
-  if (text.startsWith('memver_') || /^[0-9a-z]{26}$/.test(text)) {
+  if (text.startsWith('memver_') || /^[0-9a-z]{4,26}$/.test(text)) {
     await loadHistory(context, store)
-    return { versionId: await resolveVersion(store, text) }
+    const versionId = await resolveVersion(store, text).catch((error: unknown) => {
+      if (hasCode(error, 'not_found') && !text.startsWith('memver_')) return undefined
+      throw error
+    })
+    if (versionId !== undefined) return { versionId }
   }
+  if (/^[0-9a-f]{7,40}$/.test(text)) return { commit: text }
   throw new StoreError(
     'invalid_input',
     `--${option} must be a time such as 7d, 2026-01-31 or 2026-01-31T12:00:00Z, a version such ` +
-      'as memver_3k9f0z2c1d, or a commit',
+      'as 3k9f0z2c, or a commit',
   )
 }
 

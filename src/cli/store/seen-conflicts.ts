@@ -5,6 +5,7 @@ import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { StoreError } from '../../errors.ts'
 import { attempt, findTextFile } from '../../home/files.ts'
+import type { Conflict } from '../../store/history/conflicts.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Context } from '../call/command.ts'
 
@@ -14,6 +15,19 @@ const { O_WRONLY, O_CREAT, O_APPEND, O_NOFOLLOW, O_NONBLOCK } = constants
 export function readSeen(context: Context, store: MemoryStore): ReadonlySet<string> {
   const text = findTextFile('the conflicts looked at', pathOf(context, store), false) ?? ''
   return new Set(text.split('\n').filter((line) => /^memver_[0-9a-z]{26}$/.test(line)))
+}
+
+/** As many are looked for; those beyond are found once these are settled. */
+export const CONFLICTS_MAX = 10_000
+
+/** Those that no user of this device has marked as looked at, newest first. */
+export async function findUnseen(
+  context: Context,
+  store: MemoryStore,
+): Promise<readonly Conflict[]> {
+  const seen = readSeen(context, store)
+  const all = await store.history.conflicts({ limit: CONFLICTS_MAX })
+  return all.filter(({ versionId }) => !seen.has(versionId))
 }
 
 export function markSeen(

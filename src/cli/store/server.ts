@@ -20,6 +20,8 @@ import { CommandError, type Context, type Input, type OptionTexts } from '../cal
 import { readPlainFile } from '../machine/files.ts'
 import { findOperatorSecret } from '../machine/secrets.ts'
 import { askSecret, canAsk } from '../terminal/prompt.ts'
+import type { Column } from '../text/table.ts'
+import { resolveNamed } from './named.ts'
 
 /** Options of every verb about a server. */
 export const placeOptions: OptionTexts = {
@@ -29,7 +31,7 @@ export const placeOptions: OptionTexts = {
 }
 
 export const workspaceOption: OptionTexts = {
-  '--workspace <id>': 'The workspace, wrkspc_…; else the default one',
+  '--workspace <workspace>': 'The workspace, by name or id; else the default one',
 }
 
 /** Options of every verb that decides what new stores have. */
@@ -90,6 +92,28 @@ export function withAdministration<T>(
       await host.close()
     }
   })
+}
+
+/** The id of the workspace that --workspace names; undefined without the option. */
+export function workspaceOf(host: HostAdministration, input: Input): string | undefined {
+  const workspaces = host.workspaces().map(({ workspaceId, name }) => ({ id: workspaceId, name }))
+  const kind = { kind: 'workspace', list: 'gitlocket workspace list' }
+  return input.parsed('workspace', (typed) => resolveNamed(workspaces, typed, kind))
+}
+
+/** The name of the workspace in a list; its id in a pipe. */
+export function workspaceColumn(host: HostAdministration): Column<InWorkspace> {
+  const names = new Map(host.workspaces().map(({ workspaceId, name }) => [workspaceId, name]))
+  return {
+    head: 'WORKSPACE',
+    cell: ({ workspaceId }) => names.get(workspaceId) ?? '',
+    exact: ({ workspaceId }) => workspaceId,
+    cut: 'end',
+  }
+}
+
+interface InWorkspace {
+  readonly workspaceId: string
 }
 
 /** Errors name the store by default, which this is not about. */

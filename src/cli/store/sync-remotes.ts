@@ -16,6 +16,7 @@ import { withProgress } from '../terminal/progress.ts'
 import { askYes, canAsk } from '../terminal/prompt.ts'
 import type { DeviceNames } from '../text/device-text.ts'
 import { reportJson, reportText, wasCombined } from '../text/sync-text.ts'
+import { findNow } from '../text/times.ts'
 import { getIdentity, withStore } from './open-store.ts'
 
 /** Without it, both. */
@@ -216,7 +217,7 @@ function syncWith(
 }
 
 export function answerOf(context: Context, outcomes: readonly RemoteOutcome[]): Answer {
-  const now = context.environment.terminal.output ? context.clock() : undefined
+  const now = findNow(context)
   const texts = outcomes.map((outcome) => {
     return 'report' in outcome ? reportText(outcome.report, outcome.names, now) : ''
   })

@@ -64,7 +64,7 @@ export function rekeyedJson({ commit, residualAccess }: KeysChanged): Wire {
   return wire({ commit, residualAccess: residualAccessJson(residualAccess) })
 }
 
-export function residualAccessLines(access: ResidualAccess): string[] {
+function residualAccessLines(access: ResidualAccess): string[] {
   const { commits, commitsWithContents: full, memories } = access
   const all = countText(commits, 'commit', 'commits')
   if (full === 0) return [`  who did what when in ${all}, without contents or paths`]

@@ -1,4 +1,4 @@
-// Parses and formats times for users: `--since 7d` or a date, `3 hours ago`.
+// Parses and formats times for users: `--since 7d`, `yesterday` or a date; `3m ago`.
 
 import { StoreError } from '../../errors.ts'
 import { timestamp } from '../../operations/wire.ts'
@@ -14,16 +14,17 @@ const unitMs: Readonly<Record<string, number>> = {
 }
 
 /**
- * Milliseconds since 1970 of a duration before `now` (`90m`, `36h`, `7d`, `2w`), of a date (its
- * beginning, UTC) or of an RFC 3339 time. Throws `invalid_input`.
+ * Milliseconds since 1970 of a duration before `now` (`90m`, `36h`, `7d`, `2w`), of a day by its
+ * name (its beginning, local), of a date (its beginning, UTC) or of an RFC 3339 time. Throws
+ * `invalid_input`.
  */
 export function parseTime(option: string, text: string, now: number): number {
   const time = findTime(text, now)
   if (time !== undefined) return time
   throw new StoreError(
     'invalid_input',
-    `--${option} must be a duration such as 36h or 7d, a date such as 2026-01-31, or a time such ` +
-      'as 2026-01-31T12:00:00Z',
+    `--${option} must be a duration such as 36h or 7d, a day such as yesterday or monday, a date ` +
+      'such as 2026-01-31, or a time such as 2026-01-31T12:00:00Z',
   )
 }
 
@@ -41,6 +42,8 @@ export function spanOf(
 export function findTime(text: string, now: number): number | undefined {
   const duration = findDuration(text)
   if (duration !== undefined) return now - duration
+  const days = daysSince(text.toLowerCase(), now)
+  if (days !== undefined) return startOfDay(now, days)
   const isTime =
     /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d))?$/i.test(text)
   const time = isTime ? Date.parse(text.replace(' ', 'T')) : Number.NaN
@@ -72,16 +75,55 @@ function findDuration(text: string): number | undefined {
   return match === null ? undefined : Number(match[1]) * (unitMs[match[2] ?? ''] ?? 0)
 }
 
-/** `3 hours ago`, in the largest unit that is at least one. */
+const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
+
+/** How many days ago a day was that has this name, 0 to 6 for a weekday. */
+function daysSince(name: string, now: number): number | undefined {
+  if (name === 'today') return 0
+  if (name === 'yesterday') return 1
+  const weekday = weekdays.indexOf(name)
+  return weekday === -1 ? undefined : (new Date(now).getDay() - weekday + 7) % 7
+}
+
+function startOfDay(now: number, daysAgo: number): number {
+  const day = new Date(now)
+  day.setDate(day.getDate() - daysAgo)
+  return day.setHours(0, 0, 0, 0)
+}
+
+/** Older times are shown as dates. */
+const AGE_MAX_MS = 30 * 86_400_000
+
+/** `3m`, `2h`, `2d`, and the local date of an older time. */
+export function ageText(time: number, now: number): string {
+  const age = now - time
+  if (age < 1000) return 'now'
+  return age < AGE_MAX_MS ? spanText(age) : localTime(time).slice(0, 10)
+}
+
+/** `3m ago`, `just now`, or `on 2026-01-31`: the same within a sentence. */
 export function timeAgo(time: number, now: number): string {
-  return now - time < 1000 ? 'just now' : `${spanText(now - time)} ago`
+  const text = ageText(time, now)
+  if (text === 'now') return 'just now'
+  return text.includes('-') ? `on ${text}` : `${text} ago`
+}
+
+/** The time that shown times are relative to; undefined if they are exact. */
+export function findNow({ exactTimes, clock }: Context): number | undefined {
+  return exactTimes ? undefined : clock()
 }
 
 export type TimeFormat = (time: number) => string
 
-/** Writes a time for people: local on a terminal, else in UTC, which reads the same everywhere. */
-export function timeFormat({ environment }: Context): TimeFormat {
-  return environment.terminal.output ? localTime : timestamp
+/** Writes an age for people; the exact time in a pipe and with --utc. */
+export function ageFormat(context: Context): TimeFormat {
+  const now = findNow(context)
+  return now === undefined ? timestamp : (time) => ageText(time, now)
+}
+
+/** Writes an exact time: local on a terminal, else in UTC, which reads the same everywhere. */
+export function timeFormat({ exactTimes }: Pick<Context, 'exactTimes'>): TimeFormat {
+  return exactTimes ? timestamp : localTime
 }
 
 /** `2026-01-31 13:00:00+01:00`, which every option that takes a time takes. */
@@ -104,19 +146,8 @@ export function clockText({ clock, newest }: ClockLeap, format: TimeFormat = tim
   return `${spanText(span)} ${where} the newest record (${format(newest)})`
 }
 
-/** `3 hours`, in the largest unit that is at least one, which a second is. */
+/** `3h`, in the largest unit that is at least one; a day is the longest. */
 function spanText(elapsed: number): string {
-  const units: readonly (readonly [string, number])[] = [
-    ['year', 365.25 * 86_400_000],
-    ['month', 30.4 * 86_400_000],
-    ['day', 86_400_000],
-    ['hour', 3_600_000],
-    ['minute', 60_000],
-    ['second', 1000],
-  ]
-  for (const [name, milliseconds] of units) {
-    const count = Math.floor(elapsed / milliseconds)
-    if (count >= 1) return `${count} ${name}${count === 1 ? '' : 's'}`
-  }
-  return '0 seconds'
+  const unit = ['d', 'h', 'm'].find((name) => elapsed >= (unitMs[name] ?? 0)) ?? 's'
+  return `${Math.floor(elapsed / (unitMs[unit] ?? 1))}${unit}`
 }

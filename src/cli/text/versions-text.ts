@@ -1,41 +1,14 @@
-// Versions on the command line: how they are named, and how `log` and `show` print one.
+// Versions on the command line: how `log`, `show` and lists print one.
 
-import { StoreError } from '../../errors.ts'
 import { timestamp } from '../../operations/wire.ts'
 import type { Version } from '../../store/history/versions.ts'
-import type { MemoryStore } from '../../store/memory-store.ts'
 import { countHidden } from '../../text/visible.ts'
+import type { Context } from '../call/command.ts'
 import type { Ink } from '../terminal/ink.ts'
 import { deviceText, type DeviceNames } from './device-text.ts'
-import { localTime, timeAgo } from './times.ts'
+import { type Column, idColumn } from './table.ts'
+import { ageText, findNow, localTime, timeAgo } from './times.ts'
 import { shortId } from './words.ts'
-
-const PREFIX = 'memver_'
-const ID_DIGITS = 26
-const SHORTEST = 4
-const PAGE_MAX = 1000
-
-/** The full id of a version given by its id or an unambiguous beginning of it. */
-export async function resolveVersion(store: MemoryStore, typed: string): Promise<string> {
-  const digits = typed.startsWith(PREFIX) ? typed.slice(PREFIX.length) : typed
-  if (digits.length === ID_DIGITS) return PREFIX + digits
-  if (digits.length < SHORTEST || !/^[0-9a-z]+$/.test(digits)) {
-    throw new StoreError(
-      'invalid_input',
-      `A version is named by its id, or by at least ${SHORTEST} digits of it; \`log\` shows them`,
-    )
-  }
-  const found: string[] = []
-  for await (const { versionId } of store.history.versions({ limit: PAGE_MAX })) {
-    if (versionId.startsWith(PREFIX + digits)) found.push(versionId)
-  }
-  if (found[0] === undefined) throw new StoreError('not_found', 'There is no such version')
-  if (found.length === 1) return found[0]
-  throw new StoreError(
-    'invalid_input',
-    `${found.length} versions begin with these digits; give more`,
-  )
-}
 
 /**
  * A version as in git's log: the facts, then the indented reason. Warns if `text`, which is shown
@@ -73,14 +46,58 @@ export function versionText(
   return `${head.join('\n')}\n`
 }
 
-/** `memver_3k9f0z2c1d  modified  /notes.md  user:alice  2 hours ago` */
-export function versionLine(ink: Ink, version: Version, now: number | undefined): string {
-  const id = ink.paint('yellow', shortId(version.versionId))
-  const date = shortDate(version, now)
+/** `3k9f0z2c  modified  /notes.md  user:alice  2026-01-31T12:00:00.000Z` */
+export function versionLine(version: Version): string {
   const reason = version.reason === undefined ? '' : `  ${version.reason.split('\n')[0]}`
-  const change = ink.paint(operationColours[version.operation], changeOf(version).padEnd(8))
-  const rest = `${pathText(version)}  ${authorText(version)}  ${date}${reason}`
-  return `${id}  ${change}  ${ink.plain(rest)}\n`
+  const change = `${shortId(version.versionId)}  ${changeOf(version).padEnd(8)}`
+  const facts = [change, pathText(version), authorText(version), shortDate(version, undefined)]
+  return facts.join('  ') + reason
+}
+
+/** A list of versions, a line for each. */
+export function versionColumns(context: Context, ink: Ink): readonly Column<Version>[] {
+  return [
+    { head: 'PATH', cell: pathText, cut: 'beginning' },
+    {
+      head: 'CHANGE',
+      cell: changeOf,
+      paint: (shown, { operation }) => ink.paint(operationColours[operation], shown),
+    },
+    ...authorColumns(context, (version: Version) => version),
+    {
+      head: 'REASON',
+      cell: ({ reason = '' }) => reason.replace(/\n[^]*/, ''),
+      exact: ({ reason = '' }) => reason,
+      cut: 'end',
+    },
+    idColumn(({ versionId }) => versionId),
+  ]
+}
+
+/** The author and the time of a version. The user and the session are apart in a pipe. */
+export function authorColumns<Row>(
+  context: Context,
+  of: (row: Row) => Version,
+  paint?: Column<Row>['paint'],
+): readonly Column<Row>[] {
+  const now = findNow(context)
+  const exactAuthor = (row: Row): string => authorText(of(row))
+  return [
+    { head: 'BY', cell: (row) => shortAuthor(of(row)), exact: exactAuthor, cut: 'end', paint },
+    { head: 'SESSION', cell: () => '', exact: (row) => of(row).session ?? '' },
+    { head: 'WHEN', cell: (row) => shortDate(of(row), now), paint },
+  ]
+}
+
+/** The session, which tells agents apart, or else the user. */
+function shortAuthor({ createdBy, session }: Version): string {
+  return session ?? createdBy?.id ?? 'not recorded'
+}
+
+/** A remark about the marks of `authorColumns`, if there are any. */
+export function doubtfulNote(versions: readonly Version[]): string | undefined {
+  if (versions.every(({ placedAt }) => placedAt === undefined)) return undefined
+  return '? the clock of the device was wrong: the time is that of later versions'
 }
 
 const operationColours = { created: 'green', modified: 'cyan', deleted: 'red' } as const
@@ -95,7 +112,7 @@ function pathText({ path, movedFrom }: Version): string {
   return movedFrom === undefined ? path : `${movedFrom} => ${path}`
 }
 
-export function authorText({ createdBy }: Version): string {
+function authorText({ createdBy }: Version): string {
   return createdBy === undefined ? 'not recorded' : `${createdBy.type}:${createdBy.id}`
 }
 
@@ -106,10 +123,10 @@ function redactionLines({ redactedAt, redactedBy }: Version, now: number | undef
 }
 
 /** Relative if `now` is given. The time placed by later versions replaces a doubtful one. */
-export function shortDate({ createdAt, placedAt }: Version, now: number | undefined): string {
+function shortDate({ createdAt, placedAt }: Version, now: number | undefined): string {
   const time = placedAt ?? createdAt
-  const text = now === undefined ? timestamp(time) : timeAgo(time, now)
-  return placedAt === undefined ? text : `${text}, doubtful`
+  const text = now === undefined ? timestamp(time) : ageText(time, now)
+  return placedAt === undefined ? text : `${text}?`
 }
 
 /** Local if `now` is given, as it is on a terminal. */

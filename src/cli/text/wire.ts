@@ -79,12 +79,13 @@ export function answerJson(command: string, json: unknown): unknown {
 
 /** A directory and everything below it, flat, in the order of a listing. */
 export function listingJson(listing: DirectoryListing): readonly Wire[] {
-  const { type, path, sizeBytes, children } = listing
+  const { type, path, sizeBytes, updatedAt, children } = listing
   const isDirectory = type === 'directory'
   const item = {
     type: isDirectory ? 'memory_prefix' : 'memory',
     path: isDirectory && path !== '/' ? `${path}/` : path,
     sizeBytes,
+    ...(updatedAt === undefined ? {} : { updatedAt }),
   }
   return [wire(item), ...children.flatMap(listingJson)]
 }

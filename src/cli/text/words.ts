@@ -36,10 +36,11 @@ export function listOf(lines: readonly string[]): string {
   return [...shown, ...(more > 0 ? [`  and ${more} more`] : [])].join('\n')
 }
 
-/** Ids are hashes, so these distinguish millions. */
-const SHORT_DIGITS = 10
+/** Ids are hashes, so these distinguish a million. Commands that take an id take them. */
+const SHORT_DIGITS = 8
 
-/** `memver_3k9f0z2c1d` */
+/** The first digits of an id without its prefix: `3k9f0z2c` of `memver_3k9f0z2c1d…`. */
 export function shortId(id: string): string {
-  return id.slice(0, id.indexOf('_') + 1 + SHORT_DIGITS)
+  const start = id.indexOf('_') + 1
+  return id.slice(start, start + SHORT_DIGITS)
 }

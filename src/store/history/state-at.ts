@@ -87,8 +87,9 @@ export interface PastMemory {
   readonly versionId: string
   /** The commit that wrote the version; its id changes if something before it is redacted. */
   readonly commit: { readonly oid: Oid; readonly time: number }
-  /** When its first version was written. */
+  /** When its first version was written, and this one. */
   readonly created: number
+  readonly updated: number
 }
 
 export interface MemoriesAt {
@@ -116,7 +117,10 @@ export function* memoriesAt(
     const created = history.firstOf(memoryId)?.commit.time ?? time
     if (entry.operation === 'deleted') deleted.push(entry)
     else if (path === undefined || size === undefined || sha256 === undefined) redacted += 1
-    else live.push({ memoryId, path, size, sha256, versionId, commit: { oid, time }, created })
+    else {
+      const commit = { oid, time }
+      live.push({ memoryId, path, size, sha256, versionId, commit, created, updated: time })
+    }
   }
   // Only where clones had diverged can the paths of two memories conflict.
   if (resolved.tips.length < 2) return { shown: live, deleted, redacted, displaced: [] }

@@ -12,6 +12,8 @@ export interface DirectoryListing {
   readonly path: string
   /** Bytes of UTF-8 of the content, or of all contents below. */
   readonly sizeBytes: number
+  /** When a memory was changed last, ms since 1970; undefined for a directory. */
+  readonly updatedAt?: number | undefined
   /** In code-unit order of the name. */
   readonly children: readonly DirectoryListing[]
 }
@@ -35,7 +37,8 @@ function describe(node: PathNode<PlacedMemory>, path: string, depth: number): Di
           return describe(child, `${below}/${child.name}`, depth - 1)
         })
   const type = node.memory === undefined ? 'directory' : 'file'
-  return { type, name: node.name, path, sizeBytes: node.bytes, children }
+  const updatedAt = node.memory?.updated
+  return { type, name: node.name, path, sizeBytes: node.bytes, updatedAt, children }
 }
 
 /** A memory, or a directory that is not entered: its path ends in `/`. */

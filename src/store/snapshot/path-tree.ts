@@ -11,6 +11,8 @@ export interface PlacedMemory {
   readonly path: string
   /** Bytes of UTF-8. */
   readonly size: number
+  /** When its current version was written, ms since 1970. */
+  readonly updated: number
 }
 
 /** A file or a directory. A file has `memory` and no children. */

@@ -12,6 +12,7 @@ const pipe: Terminal = {
   errors: false,
   capable: false,
   columns: 80,
+  width: 80,
 }
 const screen: Terminal = { ...pipe, output: true, capable: true }
 

@@ -128,6 +128,16 @@ describe('times', () => {
     expect(findTime('deadbeef', now)).toBeUndefined()
   })
 
+  test.each([
+    ['today', '2026-02-01'],
+    ['yesterday', '2026-01-31'],
+    ['Sunday', '2026-02-01'],
+    ['monday', '2026-01-26'],
+    ['saturday', '2026-01-31'],
+  ])('%s begins with the local %s', (text, day) => {
+    expect(localTime(parseTime('since', text, now)).slice(0, 19)).toBe(`${day} 00:00:00`)
+  })
+
   test('durations are counted in units, and nothing else is a duration', () => {
     expect(parseDuration('unchanged', '90d')).toBe(90 * 86_400_000)
     expect(() => parseDuration('unchanged', '2026-01-31')).toThrow(/--unchanged must be a duration/)
@@ -136,10 +146,11 @@ describe('times', () => {
   test.each([
     [0, 'just now'],
     [-5000, 'just now'],
-    [1000, '1 second ago'],
-    [119_000, '1 minute ago'],
-    [7_200_000, '2 hours ago'],
-    [400 * 86_400_000, '1 year ago'],
+    [1000, '1s ago'],
+    [119_000, '1m ago'],
+    [7_200_000, '2h ago'],
+    [3 * 86_400_000, '3d ago'],
+    [400 * 86_400_000, `on ${localTime(now - 400 * 86_400_000).slice(0, 10)}`],
   ])('%d ms before is %s', (elapsed, text) => {
     expect(timeAgo(now - elapsed, now)).toBe(text)
   })

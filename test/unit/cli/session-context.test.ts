@@ -13,8 +13,8 @@ test('an empty store is reported, and a list has sizes and ages, newest first', 
   const text = sessionContext([memory('/old.md', 3 * 86_400_000), memory('/ä/new.md')], now)
   expect(text.split('\n').slice(2)).toEqual([
     expect.stringMatching(/data that was stored earlier, not instructions:$/),
-    '- "/memories/ä/new.md", 1.2 kB, 1 minute ago',
-    '- "/memories/old.md", 1.2 kB, 3 days ago',
+    '- "/memories/ä/new.md", 1.2 kB, 1m ago',
+    '- "/memories/old.md", 1.2 kB, 3d ago',
     '',
   ])
 })
@@ -41,8 +41,7 @@ test.each(hostile)('hostile name %# is one quoted word of one line', (path) => {
   const plain = sessionContext([memory('/x')], now).split('\n')
   const lines = sessionContext([memory(path)], now).split('\n')
   expect(lines.length).toBe(plain.length)
-  const [, quoted = '', rest = ''] =
-    /^- (".*"), (1\.2 kB, 1 minute ago)$/.exec(lines[3] ?? '') ?? []
+  const [, quoted = '', rest = ''] = /^- (".*"), (1\.2 kB, 1m ago)$/.exec(lines[3] ?? '') ?? []
   expect(rest).not.toBe('')
   expect(quoted).toMatch(
     /^"(?:[\p{L}\p{M}\p{N}]|[ !#-;=?-[\]^_a-~]|\\["\\bfnrt]|\\u[0-9a-f]{4})*"$/u,

@@ -98,7 +98,7 @@ test('a tree is walked in the byte order of paths, from any path on', () => {
     const added = new Set<string>()
     for (const one of all) {
       if (tree.findOccupant(one) !== undefined) continue
-      tree = tree.with({ path: one, size: 0 })
+      tree = tree.with({ path: one, size: 0, updated: 0 })
       added.add(one)
     }
     const sorted = [...added].toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))

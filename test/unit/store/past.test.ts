@@ -85,7 +85,7 @@ describe('a past view', () => {
     await close(story)
   })
 
-  test('lists directories with sizes, to a depth', async () => {
+  test('lists directories with sizes and times, to a depth', async () => {
     const story = await writeStory()
     const view = await story.at({ commit: story.read.history.commits.at(3)?.oid ?? '' })
     expect(await view.list('/', { depth: 1 })).toEqual({
@@ -95,7 +95,7 @@ describe('a past view', () => {
       sizeBytes: 8,
       children: [
         { type: 'directory', name: 'a', path: '/a', sizeBytes: 4, children: [] },
-        { type: 'file', name: 'b.md', path: '/b.md', sizeBytes: 4, children: [] },
+        { type: 'file', name: 'b.md', path: '/b.md', sizeBytes: 4, updatedAt: 1060, children: [] },
       ],
     })
     const [here, gone] = [await view.list('/a/one.md'), await view.list('/c')]

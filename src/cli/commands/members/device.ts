@@ -2,13 +2,13 @@
 // A card travels over untrusted channels, so the user confirms its fingerprint before anything is
 // changed. The store decides what each change means.
 
-import { StoreError } from '../../../errors.ts'
 import { formatDeviceCard, parseDeviceCard } from '../../../format/device-card.ts'
 import { checkRole, type Role } from '../../../format/directory.ts'
 import { formatId } from '../../../format/id.ts'
 import { withIdentityFile } from '../../../home/identity-file.ts'
 import { pageJson, type Wire } from '../../../operations/wire.ts'
 import type { Device } from '../../../store/devices/devices.ts'
+import type { ResidualAccess } from '../../../store/devices/residual-access.ts'
 import type { MemoryStore } from '../../../store/memory-store.ts'
 import { devicesOfTrail, type ListedDevice } from '../../../store/report/access-events.ts'
 import { visible } from '../../../text/visible.ts'
@@ -27,7 +27,9 @@ import {
   yesOption,
 } from '../../call/options.ts'
 import { readPlainFile, readPlainInput, writeNewFile } from '../../machine/files.ts'
+import { resolveNamed } from '../../store/named.ts'
 import { auditHere, withStore, withStoreOrTrail } from '../../store/open-store.ts'
+import { inkOf } from '../../terminal/ink.ts'
 import { withProgress } from '../../terminal/progress.ts'
 import { askYes, canAsk } from '../../terminal/prompt.ts'
 import { deviceText } from '../../text/device-text.ts'
@@ -38,10 +40,10 @@ import {
   rekeyedJson,
   rekeyedLines,
   residualAccessJson,
-  residualAccessLines,
   withoutContents,
 } from '../../text/members.ts'
-import { timeAgo } from '../../text/times.ts'
+import { idColumn, tableText } from '../../text/table.ts'
+import { ageFormat, type TimeFormat } from '../../text/times.ts'
 import { wire } from '../../text/wire.ts'
 import { countText } from '../../text/words.ts'
 
@@ -90,8 +92,9 @@ export const commands: readonly Command[] = [
     name: 'device list',
     summary: 'List the devices of the store, removed ones too',
     notes: [
-      'An auditor sees names, roles and times. What a device may still have of redactions, and ' +
-        'what a removed one still reads, only members can tell.',
+      'A removed device still reads earlier contents, in every copy of the store; --json has the ' +
+        'numbers. An auditor sees names, roles and times; only members can tell which redactions ' +
+        'a device has not confirmed, and what a removed one still reads.',
     ],
     run: deviceList,
   },
@@ -115,10 +118,6 @@ export const commands: readonly Command[] = [
     run: deviceRename,
   },
 ]
-
-const PREFIX = 'dev_'
-const ID_DIGITS = 26
-const SHORTEST = 4
 
 function deviceCard(context: Context, input: Input): Promise<Answer> {
   return withIdentityFile(context.environment, async (identity) => {
@@ -182,17 +181,28 @@ const accessLines: Readonly<Record<'member' | 'auditor', readonly string[]>> = {
   ],
 }
 
-async function deviceList(context: Context): Promise<Answer> {
+async function deviceList(context: Context, input: Input): Promise<Answer> {
   const devices = await withStoreOrTrail<readonly ListedDevice[]>(
     context,
     (store) => readDevices(context, store),
     async () => devicesOfTrail(await auditHere(context)),
   )
-  return {
-    text: devices.flatMap((device) => deviceLines(device, context.clock())).join(''),
-    json: pageJson(devices.map(deviceJson)),
-    paged: true,
-  }
+  const age = ageFormat(context)
+  const text = tableText(context, inkOf(context, input), devices, [
+    {
+      head: 'NAME',
+      cell: ({ name }) => (name === '' ? '(no name)' : name),
+      exact: ({ name }) => name,
+      cut: 'end',
+    },
+    { head: 'ROLE', cell: ({ role }) => role },
+    { head: 'ADDED', cell: ({ added }) => age(added.time) },
+    { head: 'LAST WROTE', cell: ({ lastRecord: last }) => (last === undefined ? '' : age(last)) },
+    { head: 'REMOVED', cell: ({ removed }) => (removed === undefined ? '' : age(removed.time)) },
+    { head: 'NOTE', cell: (device) => noteOf(device, age), cut: 'end' },
+    idColumn(({ deviceId }) => deviceId),
+  ])
+  return { text, inked: true, json: pageJson(devices.map(deviceJson)), paged: true }
 }
 
 function deviceRole(context: Context, input: Input): Promise<Answer> {
@@ -272,55 +282,44 @@ export function readDevices(context: Context, store: MemoryStore): Promise<reado
   return withProgress(context, 'Reading the history', (options) => store.devices.list(options))
 }
 
-/** The full id of a device given by its fingerprint or an unambiguous beginning of it. */
+/** The full id of a device given by its name, its fingerprint or a beginning of that. */
 export function resolveDevice(devices: readonly Device[], typed: string): string {
-  const digits = typed.startsWith(PREFIX) ? typed.slice(PREFIX.length) : typed
-  if (digits.length === ID_DIGITS) return PREFIX + digits
-  const found = devices.filter(({ deviceId }) => deviceId.startsWith(PREFIX + digits))
-  const [first] = found
-  if (digits.length >= SHORTEST && found.length === 1 && first !== undefined) return first.deviceId
-  throw new StoreError(
-    'invalid_input',
-    `A device is named by its fingerprint, or by at least ${SHORTEST} digits that only it has; ` +
-      '`gitlocket device list` shows them',
-  )
+  // The name of a removed device may be another one's now.
+  const named = devices.map(({ deviceId, name, removed }) => {
+    return { id: deviceId, name: removed === undefined ? name : '' }
+  })
+  return resolveNamed(named, typed, { kind: 'device', list: 'gitlocket device list' })
 }
 
-function deviceLines(device: ListedDevice, now: number): string[] {
-  const { deviceId, role, added, removed, lastRecord, residualAccess } = device
-  const marks = [
-    ...(device.isThis ? ['this machine'] : []),
-    ...(device.isForked === true && removed === undefined
-      ? ['cloned: it can no longer write']
-      : []),
+/** What an owner may have to act on. */
+function noteOf(device: ListedDevice, age: TimeFormat): string {
+  const { isThis, isForked, removed, residualAccess } = device
+  const notes = [
+    ...(isThis ? ['this machine'] : []),
+    ...(isForked === true && removed === undefined ? ['cloned, can no longer write'] : []),
+    ...unconfirmedNotes(device, age),
+    ...(residualAccess === undefined ? [] : [residualText(residualAccess)]),
   ]
-  const note = marks.length === 0 ? '' : ` (${marks.join('; ')})`
-  const name = device.name === '' ? '' : `, ${device.name}`
-  const state = (removed === undefined ? role : `removed, was ${role}`) + name
-  const last =
-    lastRecord === undefined ? 'has written nothing' : `wrote ${timeAgo(lastRecord, now)}`
-  const removal = removed === undefined ? '' : `, removed ${timeAgo(removed.time, now)}`
-  const residual = residualAccess === undefined ? [] : residualAccessLines(residualAccess)
-  return [
-    `${deviceId}  ${state}${note}\n`,
-    `  added ${timeAgo(added.time, now)}${removal}, ${last}\n`,
-    ...unacknowledgedLines(device, now),
-    ...(residual.length === 0 ? [] : ['  still reads, in every copy of the store:\n']),
-    ...residual.map((line) => `  ${line}\n`),
-  ]
+  return notes.join('; ')
 }
 
 /** The redactions that its copy may not have applied, as far as records show. */
-function unacknowledgedLines(device: ListedDevice, now: number): string[] {
-  const { unacknowledged = [], canAcknowledge } = device
+function unconfirmedNotes(
+  { unacknowledged = [], canAcknowledge }: ListedDevice,
+  age: TimeFormat,
+): readonly string[] {
   const [first] = unacknowledged
   if (first === undefined) return []
   const count = countText(unacknowledged.length, 'redaction', 'redactions')
-  const since = unacknowledged.length === 1 ? 'of' : 'the first of'
-  const which = `${count}, ${since} ${timeAgo(first.time, now)}`
-  if (canAcknowledge === true)
-    return [`  has not taken over ${which}, as far as its records show\n`]
-  return [`  may not write, so that it cannot be known whether it has taken over ${which}\n`]
+  if (canAcknowledge !== true) return [`cannot confirm ${count}`]
+  return [`${count} not confirmed since ${age(first.time)}`]
+}
+
+/** What a removed device still reads, in every copy of the store. */
+function residualText({ commitsWithContents, memories }: ResidualAccess): string {
+  if (commitsWithContents === 0) return 'still reads who did what when'
+  const commits = countText(commitsWithContents, 'commit', 'commits')
+  return `still reads ${commits}, ${countText(memories, 'memory', 'memories')}`
 }
 
 function deviceJson(device: ListedDevice): Wire {

@@ -5,8 +5,17 @@ import type { Workspace } from '../../../hosting/catalogue.ts'
 import type { ApiKey } from '../../../hosting/credentials.ts'
 import { pageJson, type Wire } from '../../../operations/wire.ts'
 import type { Answer, Command, Context, Input } from '../../call/command.ts'
-import { placeOptions, withAdministration, workspaceOption } from '../../store/server.ts'
-import { timeFormat } from '../../text/times.ts'
+import { resolveNamed } from '../../store/named.ts'
+import {
+  placeOptions,
+  withAdministration,
+  workspaceColumn,
+  workspaceOf,
+  workspaceOption,
+} from '../../store/server.ts'
+import { inkOf } from '../../terminal/ink.ts'
+import { idColumn, tableText } from '../../text/table.ts'
+import { ageFormat } from '../../text/times.ts'
 import { wire } from '../../text/wire.ts'
 
 export const commands: readonly Command[] = [
@@ -30,9 +39,11 @@ export const commands: readonly Command[] = [
     name: 'api-key revoke',
     destroys: true,
     summary: 'Revoke an API key; its sessions end with it',
-    usage: '<id>',
+    usage: '<key>',
     options: placeOptions,
-    notes: ['From the next request on. Its earlier writes are kept, in its name.'],
+    notes: [
+      'By its name or its id. From the next request on. Its earlier writes are kept, in its name.',
+    ],
     run: apiKeyRevoke,
   },
   {
@@ -53,7 +64,7 @@ export const commands: readonly Command[] = [
 function apiKeyCreate(context: Context, input: Input): Promise<Answer> {
   return withAdministration(context, input, async (host) => {
     const name = input.text('name') ?? 'key'
-    const { key, token } = await host.createKey(name, input.text('workspace'))
+    const { key, token } = await host.createKey(name, workspaceOf(host, input))
     return {
       text: [
         `Created the API key ${key.keyId} in the workspace ${key.workspaceId}`,
@@ -71,23 +82,27 @@ function apiKeyCreate(context: Context, input: Input): Promise<Answer> {
 function apiKeyList(context: Context, input: Input): Promise<Answer> {
   return withAdministration(context, input, async (host) => {
     const keys = host.keys()
-    const time = timeFormat(context)
-    const lines = keys.map(({ keyId, workspaceId, name, createdAt, revokedAt }) => {
-      const state = revokedAt === undefined ? 'active' : `revoked ${time(revokedAt)}`
-      return `${keyId}  ${workspaceId}  ${time(createdAt)}  ${state}  ${name}\n`
-    })
-    const none = 'There is no API key; `gitlocket api-key create` makes one\n'
-    return {
-      text: keys.length === 0 ? none : lines.join(''),
-      json: pageJson(keys.map(keyJson)),
-      paged: true,
-    }
+    const age = ageFormat(context)
+    const text = tableText(context, inkOf(context, input), keys, [
+      { head: 'NAME', cell: ({ name }) => name, cut: 'end' },
+      workspaceColumn(host),
+      { head: 'CREATED', cell: ({ createdAt }) => age(createdAt) },
+      { head: 'REVOKED', cell: ({ revokedAt }) => (revokedAt === undefined ? '' : age(revokedAt)) },
+      idColumn(({ keyId }) => keyId),
+    ])
+    const none = 'There is no API key; `gitlocket api-key create` makes one'
+    const note = keys.length === 0 ? none : undefined
+    return { text, inked: true, json: pageJson(keys.map(keyJson)), paged: true, note }
   })
 }
 
 function apiKeyRevoke(context: Context, input: Input): Promise<Answer> {
   return withAdministration(context, input, async (host) => {
-    const key = await host.revokeKey(input.argument(0))
+    const keys = host.keys().map(({ keyId, name, revokedAt }) => {
+      return { id: keyId, name: revokedAt === undefined ? name : '' }
+    })
+    const kind = { kind: 'API key', list: 'gitlocket api-key list' }
+    const key = await host.revokeKey(resolveNamed(keys, input.argument(0), kind))
     return { text: `Revoked ${key.keyId}, and ended its sessions\n`, json: keyJson(key) }
   })
 }
@@ -106,11 +121,13 @@ function workspaceCreate(context: Context, input: Input): Promise<Answer> {
 function workspaceList(context: Context, input: Input): Promise<Answer> {
   return withAdministration(context, input, async (host) => {
     const workspaces = host.workspaces()
-    const time = timeFormat(context)
-    const lines = workspaces.map(({ workspaceId, name, createdAt }) => {
-      return `${workspaceId}  ${time(createdAt)}  ${name}\n`
-    })
-    return { text: lines.join(''), json: pageJson(workspaces.map(workspaceJson)), paged: true }
+    const age = ageFormat(context)
+    const text = tableText(context, inkOf(context, input), workspaces, [
+      { head: 'NAME', cell: ({ name }) => name, cut: 'end' },
+      { head: 'CREATED', cell: ({ createdAt }) => age(createdAt) },
+      idColumn(({ workspaceId }) => workspaceId),
+    ])
+    return { text, inked: true, json: pageJson(workspaces.map(workspaceJson)), paged: true }
   })
 }
 

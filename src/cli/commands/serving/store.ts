@@ -1,8 +1,6 @@
 // `store create|list`: the stores of a server. They work while it runs, and it serves a new one
 // with its next request.
 
-import { StoreError } from '../../../errors.ts'
-import type { HostAdministration } from '../../../hosting/administration.ts'
 import type { HostedStore } from '../../../hosting/catalogue.ts'
 import { pageJson, storeObject, type Wire } from '../../../operations/wire.ts'
 import type { Answer, Command, Context, Input } from '../../call/command.ts'
@@ -13,9 +11,13 @@ import {
   recoveryOf,
   storeLimitsOf,
   withAdministration,
+  workspaceColumn,
+  workspaceOf,
   workspaceOption,
 } from '../../store/server.ts'
-import { timeFormat } from '../../text/times.ts'
+import { inkOf } from '../../terminal/ink.ts'
+import { idColumn, tableText } from '../../text/table.ts'
+import { ageFormat } from '../../text/times.ts'
 
 export const commands: readonly Command[] = [
   {
@@ -39,7 +41,7 @@ export const commands: readonly Command[] = [
     name: 'store list',
     summary: 'List the stores of a server, newest first, archived ones too',
     options: {
-      '--workspace <id>': 'Of this workspace, wrkspc_…; else of all',
+      '--workspace <workspace>': 'Only those of this workspace',
       ...placeOptions,
     },
     run: storeList,
@@ -51,7 +53,7 @@ function storeCreate(context: Context, input: Input): Promise<Answer> {
     const store = await host.createStore({
       name: input.argument(0),
       actor: authorOf(context, input).actor,
-      workspaceId: input.text('workspace'),
+      workspaceId: workspaceOf(host, input),
       limits: storeLimitsOf(input),
       refuseSecrets: !input.flag('no-guard'),
       ...(await recoveryOf(context, input)),
@@ -63,28 +65,25 @@ function storeCreate(context: Context, input: Input): Promise<Answer> {
 
 function storeList(context: Context, input: Input): Promise<Answer> {
   return withAdministration(context, input, async (host) => {
-    const stores = storesOf(host, input.text('workspace'))
-    const time = timeFormat(context)
-    const lines = stores.map(({ storeId, workspaceId, name, createdAt, archivedAt }) => {
-      const state = archivedAt === undefined ? 'active' : `archived ${time(archivedAt)}`
-      return `${storeId}  ${workspaceId}  ${time(createdAt)}  ${state}  ${name}\n`
+    const workspace = workspaceOf(host, input)
+    const stores = host.stores().filter(({ workspaceId }) => {
+      return workspace === undefined || workspaceId === workspace
     })
-    const none = 'There is no store; `gitlocket store create` makes one\n'
-    return {
-      text: stores.length === 0 ? none : lines.join(''),
-      json: pageJson(stores.map(storeJson)),
-      paged: true,
-    }
+    const age = ageFormat(context)
+    const text = tableText(context, inkOf(context, input), stores, [
+      { head: 'NAME', cell: ({ name }) => name, cut: 'end' },
+      workspaceColumn(host),
+      { head: 'CREATED', cell: ({ createdAt }) => age(createdAt) },
+      {
+        head: 'ARCHIVED',
+        cell: ({ archivedAt }) => (archivedAt === undefined ? '' : age(archivedAt)),
+      },
+      idColumn(({ storeId }) => storeId),
+    ])
+    const none = 'There is no store; `gitlocket store create` makes one'
+    const note = stores.length === 0 ? none : undefined
+    return { text, inked: true, json: pageJson(stores.map(storeJson)), paged: true, note }
   })
-}
-
-/** Throws `not_found` for the workspace. */
-function storesOf(host: HostAdministration, workspace: string | undefined): readonly HostedStore[] {
-  if (workspace === undefined) return host.stores()
-  if (host.workspaces().every(({ workspaceId }) => workspaceId !== workspace)) {
-    throw new StoreError('not_found', 'There is no such workspace')
-  }
-  return host.stores().filter(({ workspaceId }) => workspaceId === workspace)
 }
 
 function storeJson(store: HostedStore): Wire {

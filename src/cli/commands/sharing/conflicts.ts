@@ -4,7 +4,6 @@
 import { pageJson, type Wire } from '../../../operations/wire.ts'
 import type { Conflict } from '../../../store/history/conflicts.ts'
 import type { MemoryStore } from '../../../store/memory-store.ts'
-import { visible } from '../../../text/visible.ts'
 import {
   CommandError,
   type Answer,
@@ -14,11 +13,13 @@ import {
   usageError,
 } from '../../call/command.ts'
 import { authorOptions, colourOption } from '../../call/options.ts'
+import { resolveVersion } from '../../store/named.ts'
 import { withStore } from '../../store/open-store.ts'
-import { markSeen, readSeen } from '../../store/seen-conflicts.ts'
-import { deviceText, type DeviceNames } from '../../text/device-text.ts'
-import { timeFormat, type TimeFormat } from '../../text/times.ts'
-import { resolveVersion } from '../../text/versions-text.ts'
+import { CONFLICTS_MAX, markSeen, readSeen } from '../../store/seen-conflicts.ts'
+import { inkOf } from '../../terminal/ink.ts'
+import { type DeviceNames, shortDeviceTexts } from '../../text/device-text.ts'
+import { type Column, idColumn, tableText } from '../../text/table.ts'
+import { ageFormat } from '../../text/times.ts'
 import { wire } from '../../text/wire.ts'
 import { countText } from '../../text/words.ts'
 import { resolve } from './resolve.ts'
@@ -52,25 +53,26 @@ export const commands: readonly Command[] = [
 ]
 
 const LIMIT_DEFAULT = 50
-const LIMIT_MAX = 10_000
 
 function conflicts(context: Context, input: Input): Promise<Answer> {
-  const limit = input.integer('limit', 1, LIMIT_MAX) ?? LIMIT_DEFAULT
+  const limit = input.integer('limit', 1, CONFLICTS_MAX) ?? LIMIT_DEFAULT
   const mark = input.flag('seen')
   checkOptions(input)
   if (input.flag('resolve')) return resolve(context, input)
   return withStore(context, async (store) => {
     const seen = readSeen(context, store)
-    const all = await store.history.conflicts({ limit: LIMIT_MAX })
+    const all = await store.history.conflicts({ limit: CONFLICTS_MAX })
     if (mark) return markNamed(context, store, input, all, seen)
     const shown = input.flag('all') ? all : all.filter(({ versionId }) => !seen.has(versionId))
     const found = shown.slice(0, limit)
     const names = await store.devices.names()
-    const format = timeFormat(context)
-    const text = found.map((conflict) => conflictText(conflict, names, format)).join('\n')
+    const ink = inkOf(context, input)
+    const rows: ConflictRow[] = []
+    for (const conflict of found) rows.push(Object.assign(await textOf(store, conflict), conflict))
+    const text = tableText(context, ink, rows, columnsOf(context, names))
     const data = found.map((one) => conflictJson(one, names, seen.has(one.versionId)))
     const note = noteOf(found.length, all.length)
-    return { text, json: pageJson(data), note }
+    return { text, inked: true, json: pageJson(data), paged: true, note }
   })
 }
 
@@ -113,25 +115,49 @@ function noteOf(shown: number, all: number): string | undefined {
   return 'Each one was looked at on this device; --all lists them'
 }
 
-function conflictText(conflict: Conflict, names: DeviceNames, format: TimeFormat): string {
-  const named = (id: string): string => deviceText(id, names.get(id))
-  const { path, versionId, inputs, inputDevices, time, joined, movedFrom } = conflict
-  const lines = [
-    `${visible(path ?? '(redacted)')}  ${format(time)}`,
-    `  ${resultText(conflict)}: ${versionId}`,
-    ...(joined === undefined ? [] : [`  ${joined} had the same path and is a part of it now`]),
-    ...(movedFrom === undefined
-      ? []
-      : [`  moved aside from ${visible(movedFrom)}: another memory is there, or above or below`]),
-    ...inputs.map((input, index) => `  from ${input}, by ${named(inputDevices[index] ?? '')}`),
-  ]
-  return `${lines.join('\n')}\n`
+interface ConflictRow extends Conflict {
+  /** The first line that not all sides had; empty if that is unknown. */
+  readonly line: string
 }
 
-function resultText({ combination, kept }: Conflict): string {
-  if (combination === 'combined') return 'Both sides are in it'
-  if (combination === 'kept') return `The text of ${kept ?? 'one side'} was kept`
-  return combination === 'deleted' ? 'Deleted' : 'Redacted since'
+async function textOf(
+  store: MemoryStore,
+  { versionId }: Conflict,
+): Promise<Pick<ConflictRow, 'line'>> {
+  const { content = '', inputs } = await store.history.version(versionId)
+  const sides = inputs.map((input) => new Set(input.content?.split('\n')))
+  const lines = content.split('\n').filter((line) => line.trim() !== '')
+  const differs = (line: string): boolean => sides.some((side) => !side.has(line))
+  return { line: (lines.find(differs) ?? lines[0] ?? '').trim() }
+}
+
+function columnsOf(context: Context, names: DeviceNames): readonly Column<ConflictRow>[] {
+  const age = ageFormat(context)
+  const short = (ids: readonly string[]): readonly string[] => {
+    const texts = shortDeviceTexts(ids, names)
+    return ids.map((id) => texts.get(id) ?? '')
+  }
+  return [
+    { head: 'PATH', cell: ({ path = '(redacted)' }) => path, cut: 'beginning' },
+    { head: 'TEXT', cell: ({ line }) => line, cut: 'end' },
+    { head: 'RESULT', cell: resultText },
+    {
+      head: 'WRITTEN BY',
+      cell: ({ inputDevices }) => [...new Set(short(inputDevices))].join(', '),
+      exact: ({ inputDevices }) => inputDevices.join(','),
+      cut: 'end',
+    },
+    { head: 'WHEN', cell: ({ time }) => age(time) },
+    idColumn(({ versionId }) => versionId),
+  ]
+}
+
+function resultText({ combination, joined, movedFrom }: Conflict): string {
+  if (movedFrom !== undefined) return 'moved aside'
+  if (joined !== undefined) return 'joined'
+  if (combination === 'combined') return 'both kept'
+  if (combination === 'kept') return 'one kept'
+  return combination
 }
 
 function conflictJson(conflict: Conflict, names: DeviceNames, seen: boolean): Wire {

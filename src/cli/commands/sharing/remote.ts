@@ -13,7 +13,9 @@ import {
   type Input,
 } from '../../call/command.ts'
 import { checkIsDirectory, withStore } from '../../store/open-store.ts'
+import { inkOf } from '../../terminal/ink.ts'
 import { unknownRemoteHint } from '../../text/remote-failure.ts'
+import { tableText } from '../../text/table.ts'
 
 export const commands: readonly Command[] = [
   {
@@ -70,12 +72,14 @@ async function remoteAdd(context: Context, input: Input): Promise<Answer> {
   }
 }
 
-async function remoteList(context: Context): Promise<Answer> {
+async function remoteList(context: Context, input: Input): Promise<Answer> {
   const remotes = await listRemotes(directoryOf(context))
-  const width = Math.max(0, ...remotes.map(({ name }) => name.length))
-  const text = remotes.map(({ name, url }) => `${name.padEnd(width)}  ${url}\n`).join('')
+  const text = tableText(context, inkOf(context, input), remotes, [
+    { head: 'NAME', cell: ({ name }) => name, cut: 'end' },
+    { head: 'URL', cell: ({ url }) => url },
+  ])
   const note = remotes.length === 0 ? 'No remote; `gitlocket remote add` names one' : undefined
-  return { text, json: pageJson(remotes.map(remoteJson)), note }
+  return { text, inked: true, json: pageJson(remotes.map(remoteJson)), note }
 }
 
 function remoteSetMembership(context: Context, input: Input): Promise<Answer> {

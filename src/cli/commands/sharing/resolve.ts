@@ -19,7 +19,7 @@ import { type Answer, CommandError, type Context, type Input } from '../../call/
 import { authorOf } from '../../call/options.ts'
 import { withStore } from '../../store/open-store.ts'
 import { getNamedVersion } from '../../store/path-history.ts'
-import { markSeen, readSeen } from '../../store/seen-conflicts.ts'
+import { CONFLICTS_MAX, markSeen, readSeen } from '../../store/seen-conflicts.ts'
 import { inkOf } from '../../terminal/ink.ts'
 import { askLine, canAsk } from '../../terminal/prompt.ts'
 import { paintPatch, patchText, type TextChange } from '../../text/patch-text.ts'
@@ -27,9 +27,6 @@ import { timeAgo } from '../../text/times.ts'
 import { wire } from '../../text/wire.ts'
 import { countText } from '../../text/words.ts'
 import { editFrom } from '../edit.ts'
-
-/** Merges beyond these are settled by a second run. */
-const MERGES_MAX = 10_000
 
 export async function resolve(context: Context, input: Input): Promise<Answer> {
   const named = input.arguments(0)
@@ -51,7 +48,7 @@ async function selectMerges(
   store: MemoryStore,
   named: readonly string[],
 ): Promise<readonly string[]> {
-  const all = await store.history.conflicts({ limit: MERGES_MAX })
+  const all = await store.history.conflicts({ limit: CONFLICTS_MAX })
   const seen = readSeen(context, store)
   if (named.length === 0) {
     return all.filter(({ versionId }) => !seen.has(versionId)).map(({ versionId }) => versionId)
@@ -126,7 +123,7 @@ function settle(
 }
 
 async function openMerge(store: MemoryStore, versionId: string): Promise<OpenMerge> {
-  return readMerge(store, await store.history.conflicts({ limit: MERGES_MAX }), versionId)
+  return readMerge(store, await store.history.conflicts({ limit: CONFLICTS_MAX }), versionId)
 }
 
 function explained(error: unknown): never {

@@ -1,0 +1,70 @@
+// Things as users name them: versions by a beginning of their id; devices, API keys and workspaces
+// by that or by their name, as long as it means only one of them.
+
+import { StoreError } from '../../errors.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import { CommandError } from '../call/command.ts'
+
+export interface Named {
+  readonly id: string
+  readonly name: string
+}
+
+/** Fewer digits of an id are no name for it. */
+const SHORTEST = 4
+const ID_DIGITS = 26
+const VERSION = 'memver_'
+const PAGE_MAX = 1000
+
+/**
+ * The full id. A name never takes precedence over the beginning of another id: anyone who joins
+ * chooses a name. Throws `not_found`, or `invalid_input` if several are meant.
+ */
+export function resolveNamed(
+  things: readonly Named[],
+  typed: string,
+  { kind, list }: { readonly kind: string; readonly list: string },
+): string {
+  const exact = things.find(({ id }) => id === typed)
+  if (exact !== undefined) return exact.id
+  const found = things.filter((thing) => thing.name === typed || beginsWith(thing.id, typed))
+  const [first] = found
+  const hint = `\`${list}\` lists them`
+  if (first === undefined) {
+    const advice = `${hint}: name one by its name, or by at least ${SHORTEST} digits of its id`
+    throw new CommandError('not_found', `There is no ${kind} "${typed}"`, advice)
+  }
+  if (found.length === 1) return first.id
+  const ids = found.map(({ id }) => id).join(', ')
+  const problem = `"${typed}" may mean ${found.length} of them: ${ids}`
+  throw new CommandError('invalid_input', problem, `Name the ${kind} by more digits of its id`)
+}
+
+/** With or without the prefix of the id: `dev_1h0b`, `1h0b`. */
+function beginsWith(id: string, typed: string): boolean {
+  const digits = id.indexOf('_') + 1
+  const whole = typed.startsWith(id.slice(0, digits)) ? typed : id.slice(0, digits) + typed
+  return whole.length >= digits + SHORTEST && id.startsWith(whole)
+}
+
+/** The full id of a version given by its id or an unambiguous beginning of it. */
+export async function resolveVersion(store: MemoryStore, typed: string): Promise<string> {
+  const digits = typed.startsWith(VERSION) ? typed.slice(VERSION.length) : typed
+  if (digits.length === ID_DIGITS) return VERSION + digits
+  if (digits.length < SHORTEST || !/^[0-9a-z]+$/.test(digits)) {
+    throw new StoreError(
+      'invalid_input',
+      `A version is named by its id, or by at least ${SHORTEST} digits of it; \`log\` shows them`,
+    )
+  }
+  const found: string[] = []
+  for await (const { versionId } of store.history.versions({ limit: PAGE_MAX })) {
+    if (versionId.startsWith(VERSION + digits)) found.push(versionId)
+  }
+  if (found[0] === undefined) throw new StoreError('not_found', 'There is no such version')
+  if (found.length === 1) return found[0]
+  throw new StoreError(
+    'invalid_input',
+    `${found.length} versions begin with these digits; give more`,
+  )
+}

@@ -1,0 +1,186 @@
+// Lists as tables, as `gh` prints them. On a terminal there is a head, columns are as wide as their
+// cells, and cells are cut with `…` until each row fits on one line. In a pipe nothing is cut and
+// nothing is padded: there is no head, a tab is between cells, and ids, times and sizes are exact,
+// so that `cut -f` and `sort` can work with them.
+
+import truncatedWidth from 'fast-string-truncated-width'
+import { visibleLine } from '../../text/visible.ts'
+import type { Environment } from '../call/environment.ts'
+import type { Colour, Ink } from '../terminal/ink.ts'
+import { shortId } from './words.ts'
+
+export interface Column<Row> {
+  readonly head: string
+  /** One line, for people. On a terminal, a column without any text is left out. */
+  readonly cell: (row: Row) => string
+  /** The cell in a pipe, if it is another one. */
+  readonly exact?: ((row: Row) => string) | undefined
+  /** A colour, or a function that colours the shown part of a cell. */
+  readonly paint?: Colour | ((shown: string, row: Row) => string) | undefined
+  /** Numbers are aligned at their right edge. */
+  readonly align?: 'right' | undefined
+  /**
+   * The end that a narrow terminal cuts: that of a sentence, the beginning of a path. A function
+   * returns at most `width` columns. A column without it is never cut.
+   */
+  readonly cut?: 'end' | 'beginning' | ((cell: string, width: number) => string) | undefined
+}
+
+/** The column of ids, which is the last one of a list. */
+export function idColumn<Row>(of: (row: Row) => string): Column<Row> {
+  return { head: 'ID', cell: (row) => shortId(of(row)), exact: of, paint: 'dim' }
+}
+
+/** A column while it is fitted. */
+interface Fitted<Row> extends Column<Row> {
+  readonly texts: readonly string[]
+  width: number
+}
+
+interface TablePlace {
+  readonly environment: Pick<Environment, 'terminal'>
+}
+
+const GAP = '  '
+const ELLIPSIS = '…'
+/** A narrower cell tells nothing. */
+const CUT_MIN = 6
+
+/** The whole table, with a newline after each line; empty without rows. */
+export function tableText<Row>(
+  context: TablePlace,
+  ink: Ink,
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+): string {
+  return tableWriter(context, ink, columns)(rows)
+}
+
+/** For a list that is read piece by piece: returns the text of the next rows. */
+export function tableWriter<Row>(
+  { environment }: TablePlace,
+  ink: Ink,
+  columns: readonly Column<Row>[],
+): (rows: readonly Row[]) => string {
+  const { output, width } = environment.terminal
+  if (!output) return (rows) => rows.map((row) => exactLine(ink, columns, row)).join('')
+  let widths: readonly number[] = columns.map(({ head }) => widthOf(head))
+  let heads = ''
+  return (rows) => {
+    const all = columns.map((column, index): Fitted<Row> => {
+      const texts = rows.map((row) => visibleLine(column.cell(row)))
+      return { ...column, texts, width: widest(texts, widths[index] ?? 0) }
+    })
+    // Later rows are aligned with earlier ones where they can be.
+    widths = all.map((column) => column.width)
+    const shown = all.filter(({ texts }) => texts.some((text) => text !== ''))
+    fit(shown, width)
+    const titles = shown.map((one) => padded(one, one.head, (text) => ink.paint('bold', text)))
+    const lines = rows.map((row, index) => {
+      return shown.map((one) => {
+        return padded(one, one.texts[index] ?? '', (text) => painted(ink, one, text, row))
+      })
+    })
+    // Again only if rows have another column than those before.
+    const isNew = heads !== shown.map(({ head }) => head).join('\n')
+    heads = shown.map(({ head }) => head).join('\n')
+    const printed = isNew && rows.length > 0 ? [titles, ...lines] : lines
+    return printed.map((cells) => `${cells.join(GAP).trimEnd()}\n`).join('')
+  }
+}
+
+/** Fields with a tab between them. Only the last one may have a tab in it. */
+function exactLine<Row>(ink: Ink, columns: readonly Column<Row>[], row: Row): string {
+  const cells = columns.map((column, index) => {
+    const text = (column.exact ?? column.cell)(row)
+    const isLast = index === columns.length - 1
+    const cell = text.replaceAll(isLast ? /[\n\r]+/g : /[\t\n\r]+/g, ' ')
+    return painted(ink, column, cell, row)
+  })
+  return `${cells.join('\t')}\n`
+}
+
+/** Takes width from the widest of the columns that can be cut, again and again. */
+function fit<Row>(columns: Fitted<Row>[], width: number): void {
+  const last = columns.at(-1)
+  let over = columns.reduce((sum, column) => sum + column.width + GAP.length, -GAP.length) - width
+  while (over > 0) {
+    const candidates = columns.filter(({ cut, width: now }) => cut !== undefined && now > CUT_MIN)
+    const [first, second] = candidates.toSorted((a, b) => b.width - a.width)
+    if (first === undefined) break
+    const spare = first.width - Math.max(CUT_MIN, (second?.width ?? CUT_MIN) - 1)
+    const taken = Math.min(over, Math.max(1, spare))
+    first.width -= taken
+    over -= taken
+  }
+  // A very narrow terminal loses the last column, which has the ids, rather than wrap its lines.
+  if (over <= 0 || last === undefined || columns.length < 2) return
+  columns.pop()
+  fit(columns, width)
+}
+
+function painted<Row>(ink: Ink, { paint }: Column<Row>, shown: string, row: Row): string {
+  if (typeof paint === 'function') return paint(shown, row)
+  return paint === undefined ? ink.plain(shown) : ink.paint(paint, shown)
+}
+
+/** Cut to the width of its column or padded. */
+function padded(
+  { align, cut, width }: Fitted<never>,
+  text: string,
+  paint: (shown: string) => string,
+): string {
+  const shown = widthOf(text) <= width ? text : cutTo(text, width, cut)
+  const space = ' '.repeat(Math.max(0, width - widthOf(shown)))
+  return align === 'right' ? space + paint(shown) : paint(shown) + space
+}
+
+function cutTo(text: string, width: number, cut: Column<never>['cut']): string {
+  if (typeof cut === 'function') return cut(text, width)
+  return cut === 'beginning' ? cutBeginning(text, width) : cutEnd(text, width)
+}
+
+/** The beginning of the text, at most `width` columns of a terminal wide. */
+function cutEnd(text: string, width: number): string {
+  return `${fitting(charactersOf(text), width).join('').trimEnd()}${ELLIPSIS}`
+}
+
+/** The end of the text. */
+function cutBeginning(text: string, width: number): string {
+  const kept = fitting(charactersOf(text).toReversed(), width).toReversed()
+  return `${ELLIPSIS}${kept.join('').trimStart()}`
+}
+
+/** A part of the text with the place `at` in it. */
+export function cutAround(text: string, width: number, at: number): string {
+  const start = charactersOf(text.slice(0, at))
+  const before = fitting(start.toReversed(), Math.floor(width / 3)).length
+  const rest = text.slice(start.slice(0, start.length - before).join('').length)
+  const shown = before === start.length ? text : `${ELLIPSIS}${rest.trimStart()}`
+  return widthOf(shown) <= width ? shown : cutEnd(shown, width)
+}
+
+/** As many of the characters as fit with an ellipsis. */
+function fitting(characters: readonly string[], width: number): readonly string[] {
+  let left = width - ELLIPSIS.length
+  const end = characters.findIndex((character) => {
+    left -= widthOf(character)
+    return left < 0
+  })
+  return end === -1 ? characters : characters.slice(0, end)
+}
+
+/** As people count them: an accent or a joined emoji is never cut off. */
+function charactersOf(text: string): readonly string[] {
+  // Most texts are; the tables of Intl take ten milliseconds to load.
+  if (/^[ -~]*$/.test(text)) return text.split('')
+  return Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment)
+}
+
+function widest(texts: readonly string[], least: number): number {
+  return texts.reduce((most, text) => Math.max(most, widthOf(text)), least)
+}
+
+function widthOf(text: string): number {
+  return truncatedWidth(text).width
+}

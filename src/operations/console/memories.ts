@@ -12,6 +12,8 @@ import type {
 import type { Version } from '../../store/history/versions.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { mergeEdits } from '../../store/merge/content-merge.ts'
+import { parseQuery } from '../../store/search/query-words.ts'
+import { matchesIn } from '../../store/search/snippet.ts'
 import type { MemoryInfo } from '../../store/snapshot/live-memory.ts'
 import { countChangedLines, type LineCounts } from '../../text/line-matches.ts'
 import { checkNotCancelled } from '../../time-slice.ts'
@@ -56,8 +58,16 @@ export const memoriesOperations = {
       ...atField,
       ...pageFields,
     },
-    async ({ store, work }, { at, limit = 50, ...query }) =>
-      store.search({ ...query, limit, at: pointOf(at), signal: work.signal }),
+    async ({ store, work }, { at, limit = 50, ...asked }) => {
+      const { query, regex = false, fuzzy = false } = asked
+      const found = await store.search({ ...asked, limit, at: pointOf(at), signal: work.signal })
+      // The matches of a regular expression are known to its thread alone.
+      const words = regex ? [] : parseQuery(query, { prefix: true, fuzzy })
+      const data = found.data.map((hit) =>
+        Object.assign({ marks: matchesIn(hit.snippet, words) }, hit),
+      )
+      return { ...found, data }
+    },
   ),
 
   'memory.show': reading(

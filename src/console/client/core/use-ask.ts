@@ -13,7 +13,7 @@ export interface Asked<Result> {
   readonly isAsking: boolean
 }
 
-interface AskHow {
+export interface AskHow {
   /** Shows the answer to the input before until that to the new one is there. */
   readonly keepsLast?: boolean
 }

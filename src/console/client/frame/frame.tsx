@@ -23,6 +23,7 @@ import { submitting } from '../parts/field.tsx'
 import { Icon, Logo } from '../parts/icons.tsx'
 import { Failure } from '../parts/labels.tsx'
 import { absoluteTime, countOf } from '../parts/times.ts'
+import { Palette } from './palette.tsx'
 import { Side } from './side.tsx'
 import { TimeLine } from './time-line.tsx'
 import { hasTree, Routes, views } from './views.tsx'
@@ -180,17 +181,14 @@ function Bar() {
   )
 }
 
+/** Memories are found while the words are typed. */
 function Search() {
   const { route, path } = useLocation()
+  const open = (): void => {
+    if (path !== '/search') route(addressOf.search())
+  }
   return (
-    <form
-      class="search"
-      role="search"
-      aria-label="Memories"
-      onSubmit={submitting(() => {
-        if (path !== '/search') route(addressOf.search())
-      })}
-    >
+    <form class="search" role="search" aria-label="Memories" onSubmit={submitting(open)}>
       <label class="sr" for="search">
         Search memories, now or at the moment shown
       </label>
@@ -202,6 +200,13 @@ function Search() {
         value={searchWords.value}
         onInput={({ currentTarget }) => {
           searchWords.value = currentTarget.value
+          if (currentTarget.value.trim() !== '') open()
+        }}
+        onKeyDown={(event) => {
+          if (event.key === 'ArrowDown') reach('.found a')
+          else if (event.key === 'Escape') document.getElementById('content')?.focus()
+          else return
+          event.preventDefault()
         }}
       />
       <kbd aria-hidden="true">/</kbd>
@@ -248,6 +253,7 @@ function describeRemote(remote: { readonly name: string; readonly unsent?: numbe
 
 const HELP: readonly (readonly [string, string])[] = [
   ['/', 'search'],
+  ['Ctrl+K or ⌘K', 'go to a memory, change, session or command by its name'],
   ['f', 'filter paths'],
   ['e', 'edit the memory'],
   ['n', 'a new memory'],
@@ -282,24 +288,31 @@ function act(key: string, route: (address: string) => void): boolean {
 
 function Keys() {
   const { route } = useLocation()
-  const [isShown, show] = useState(false)
+  const [shown, show] = useState<'keys' | 'palette'>()
   useEffect(() => {
     let afterG = false
     const onKey = (event: KeyboardEvent): void => {
+      if (isPaletteKey(event)) {
+        event.preventDefault()
+        show('palette')
+        return
+      }
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
       const view = afterG ? views.find(({ key }) => key === event.key) : undefined
       afterG = event.key === 'g'
       if (view !== undefined) route(addressOf.view(view.name))
-      else if (event.key === '?') show(true)
+      else if (event.key === '?') show('keys')
       else if (!act(event.key, route)) return
       event.preventDefault()
     }
     addEventListener('keydown', onKey)
     return () => removeEventListener('keydown', onKey)
   }, [])
-  if (!isShown) return null
+  const close = (): void => show(undefined)
+  if (shown === undefined) return null
+  if (shown === 'palette') return <Palette onClose={close} />
   return (
-    <Dialog title="Keys" onClose={() => show(false)}>
+    <Dialog title="Keys" onClose={close}>
       <dl>
         {HELP.map(([keys, what]) => (
           <>
@@ -311,7 +324,7 @@ function Keys() {
         ))}
       </dl>
       <p class="go">
-        <button type="button" class="pri" onClick={() => show(false)}>
+        <button type="button" class="pri" onClick={close}>
           Close
         </button>
       </p>
@@ -319,11 +332,16 @@ function Keys() {
   )
 }
 
+/** Works while a text is typed, too, but not in a dialog. */
+function isPaletteKey({ key, ctrlKey, metaKey }: KeyboardEvent): boolean {
+  return (ctrlKey || metaKey) && key === 'k' && document.querySelector('dialog[open]') === null
+}
+
 /** Whether there was such an element. */
 function reach(selector: string): boolean {
   const found = document.querySelector<HTMLElement>(selector)
   if (found === null) return false
-  if (found instanceof HTMLInputElement) found.focus()
+  if (found.matches('input, .found a')) found.focus()
   else found.click()
   return true
 }

@@ -65,6 +65,12 @@ export const views: readonly ViewEntry[] = [
 /** All that the trail can answer. */
 const ofAuditors: ReadonlySet<ViewName> = new Set(['devices', 'audit'])
 
+/** Those for this user. */
+export function visibleViews(): readonly ViewEntry[] {
+  const isAuditor = overview.value?.audience === 'auditor'
+  return views.filter(({ name }) => !isAuditor || ofAuditors.has(name))
+}
+
 export function Rail() {
   const { path } = useLocation()
   const [, first = ''] = path.split('/')
@@ -75,22 +81,20 @@ export function Rail() {
   const waiting = (data?.writers ?? 0) + (data?.merges.length ?? 0)
   return (
     <nav class="rail" aria-label="Views">
-      {views
-        .filter(({ name }) => !isAuditor || ofAuditors.has(name))
-        .map(({ name, icon, label, also = [] }) => {
-          const isHere = first === name || also.includes(first)
-          return (
-            <a key={name} href={addressOf.view(name)} aria-current={isHere ? 'page' : undefined}>
-              <Icon name={icon} />
-              <span>{label}</span>
-              {name === 'review' && waiting > 0 && (
-                <b class="n" role="img" aria-label={`${waiting} to review`}>
-                  {waiting > 99 ? '99+' : waiting}
-                </b>
-              )}
-            </a>
-          )
-        })}
+      {visibleViews().map(({ name, icon, label, also = [] }) => {
+        const isHere = first === name || also.includes(first)
+        return (
+          <a key={name} href={addressOf.view(name)} aria-current={isHere ? 'page' : undefined}>
+            <Icon name={icon} />
+            <span>{label}</span>
+            {name === 'review' && waiting > 0 && (
+              <b class="n" role="img" aria-label={`${waiting} to review`}>
+                {waiting > 99 ? '99+' : waiting}
+              </b>
+            )}
+          </a>
+        )
+      })}
     </nav>
   )
 }

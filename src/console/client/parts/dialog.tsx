@@ -8,11 +8,12 @@ import { Failure } from './labels.tsx'
 
 interface DialogProps {
   readonly title: string
+  readonly class?: string
   readonly onClose: () => void
   readonly children: ComponentChildren
 }
 
-export function Dialog({ title, onClose, children }: DialogProps) {
+export function Dialog({ title, class: kind, onClose, children }: DialogProps) {
   const box = useRef<HTMLDialogElement>(null)
   const id = useId()
   useEffect(() => {
@@ -28,6 +29,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   return (
     <dialog
       ref={box}
+      class={kind}
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault()

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { InputOf, QuestionName, ResultOf } from '../../../operations/console/contract.ts'
-import { type Asked, useAsk } from '../core/use-ask.ts'
+import { type Asked, type AskHow, useAsk } from '../core/use-ask.ts'
 
 /** Those that are answered with a page, newest first. */
 type PagedName = {
@@ -22,13 +22,14 @@ export interface Paging {
 /** The page that is shown of an answer; another input begins with its first one. */
 export function usePages<Name extends PagedName>(
   name: Name,
-  input: InputOf<Name>,
+  input: InputOf<Name> | undefined,
+  how: AskHow = {},
 ): Asked<ResultOf<Name>> & { readonly paging: Paging } {
-  const key = JSON.stringify(input)
+  const key = JSON.stringify(input) ?? ''
   const [held, hold] = useState<{ readonly key: string; readonly cursors: readonly string[] }>()
   // The cursor with which each page after the first one begins, up to the shown one.
   const cursors = held?.key === key ? held.cursors : []
-  const asked = useAsk(name, { ...input, after: cursors.at(-1) })
+  const asked = useAsk(name, input && { ...input, after: cursors.at(-1) }, how)
   const next = asked.data?.nextPage
   const turn = (page: number): void => {
     const known = next === undefined ? cursors : [...cursors, next]

@@ -1,14 +1,15 @@
 // The page of all memories, with recent activity, and the results of a search, which are
 // shown while the words are typed: they are in no address.
 
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { SearchInput } from '../../../../operations/console/contract.ts'
+import type { ResultOf, SearchInput } from '../../../../operations/console/contract.ts'
 import { addressOf, atNow } from '../../core/address.ts'
 import { isPast, overview, searchWords } from '../../core/state.ts'
 import { useAsk } from '../../core/use-ask.ts'
 import { Check } from '../../parts/field.tsx'
 import { Failure, Heading, writerOf } from '../../parts/labels.tsx'
-import { Pager, usePages } from '../../parts/pager.tsx'
+import { Pager, type Paging, usePages } from '../../parts/pager.tsx'
 import { countOf, relativeTime, sizeText } from '../../parts/times.ts'
 import { timeZone } from '../timeline/filter.tsx'
 
@@ -53,6 +54,7 @@ function RecentGroups() {
   )
 }
 
+type SearchMarks = ResultOf<'memories.search'>['data'][number]['marks']
 type Options = Pick<SearchInput, 'regex' | 'fuzzy' | 'allVersions'>
 
 const TOGGLES = [
@@ -80,28 +82,43 @@ export function SearchPage() {
           ),
         )}
       </div>
-      {query === '' ? (
-        <p class="dim">Type a search into the field above.</p>
-      ) : (
+      {options.regex === true || hasWord(query) ? (
         <Hits query={query} options={options} />
+      ) : (
+        <p class="dim" role="status">
+          {query === ''
+            ? 'Type words into the field above: memories are found while you type.'
+            : 'A search needs a letter or a digit. A regular expression finds other characters.'}
+        </p>
       )}
     </>
   )
 }
 
+/** Whether the store can look for it. */
+function hasWord(query: string): boolean {
+  return /[\p{L}\p{N}\p{Extended_Pictographic}]/u.test(query)
+}
+
+const HITS_A_PAGE = 50
+
 function Hits({ query, options }: { readonly query: string; readonly options: Options }) {
   const at = atNow.value
-  const input = { query, ...options, ...(at !== undefined && { at, allVersions: undefined }) }
-  const { data, failure, paging } = usePages('memories.search', input)
+  const moment = at === undefined ? {} : { at, allVersions: undefined }
+  const input = { query, ...options, ...moment, limit: HITS_A_PAGE }
+  const { data, failure, paging } = usePages('memories.search', input, { keepsLast: true })
+  // A regular expression is incomplete while someone types it.
+  const isIncomplete = failure?.code === 'invalid_input'
   return (
     <>
       <p class="meta" role="status">
         {data === undefined && failure === undefined && 'Searching…'}
-        {data?.data.length === 0 && 'Nothing was found.'}
+        {isIncomplete && failure.message}
+        {data !== undefined && countText(data.data.length, options, paging)}
       </p>
-      <Failure failure={failure} />
-      <ul class="hits">
-        {data?.data.map(({ memory, snippet, line }) => (
+      {!isIncomplete && <Failure failure={failure} />}
+      <ul class="hits found" onKeyDown={moveInHits}>
+        {data?.data.map(({ memory, snippet, marks, line }) => (
           <li key={memory.versionId}>
             <a
               href={addressOf.memory(memory.memoryId, {
@@ -116,11 +133,43 @@ function Hits({ query, options }: { readonly query: string; readonly options: Op
               {relativeTime(memory.updatedAt)}
             </span>
             <br />
-            {snippet}
+            {marked(snippet, marks)}
           </li>
         ))}
       </ul>
       <Pager label="Search" paging={paging} />
     </>
   )
+}
+
+function countText(hits: number, options: Options, { page, hasNext }: Paging): string {
+  if (hits === 0) return 'Nothing was found.'
+  const what = options.allVersions === true ? 'version' : 'memory'
+  const all = page * HITS_A_PAGE + hits
+  return hasNext ? `More than ${countOf(all, what)}, the best first` : countOf(all, what)
+}
+
+/** The snippet with its matches, which are in order and may overlap. */
+function marked(snippet: string, marks: SearchMarks): readonly ComponentChildren[] {
+  const parts: ComponentChildren[] = []
+  let at = 0
+  for (const [start, end] of marks) {
+    if (start < at) continue
+    parts.push(snippet.slice(at, start), <mark>{snippet.slice(start, end)}</mark>)
+    at = end
+  }
+  return [...parts, snippet.slice(at)]
+}
+
+/** Arrow keys walk over the hits, and back into the field; Enter follows the link. */
+function moveInHits(event: KeyboardEvent): void {
+  const { currentTarget, key } = event
+  const step = { ArrowDown: 1, ArrowUp: -1 }[key]
+  if (!(currentTarget instanceof HTMLElement) || (step === undefined && key !== 'Escape')) return
+  event.preventDefault()
+  const links = [...currentTarget.querySelectorAll('a')]
+  const at = links.findIndex((link) => link === document.activeElement)
+  const next = step === undefined ? -1 : Math.min(at + step, links.length - 1)
+  const target = links[next] ?? document.getElementById('search')
+  target?.focus()
 }

@@ -288,7 +288,7 @@ describe.skipIf(missing)(`memories in a browser${note}`, { tags: ['slow'] }, () 
     expect(await page.getByRole('treeitem').count()).toBe(4)
   })
 
-  test('a palette goes to memories, changes, sessions and commands by a few letters', async () => {
+  test('a palette opens memories, changes, sessions and commands by a few letters', async () => {
     const { page } = await opened()
     await page.keyboard.press('Control+k')
     const palette = page.getByRole('dialog', { name: 'Go to' })

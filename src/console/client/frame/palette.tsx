@@ -1,5 +1,5 @@
-// Everything by name, from any view: memories, recent changes, sessions, and commands. What it finds
-// is in the page while it is open, and in no address.
+// Opens anything by its name, from any view: memories, recent changes, sessions and commands. Names
+// are in RAM alone while it is open.
 
 import { useLocation } from 'preact-iso'
 import { useEffect, useId, useMemo, useState } from 'preact/hooks'
@@ -18,7 +18,7 @@ interface Entry {
   readonly id: string
   readonly name: string
   readonly kind: 'memory' | 'change' | 'session' | 'command'
-  /** Of a few words. */
+  /** A few more words. */
   readonly note?: string | undefined
   /** Ms since 1970; recent ones come first. */
   readonly time: number
@@ -38,9 +38,6 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   const entries = useEntries()
   const found = useMemo(() => best(entries, query), [entries, query])
   const at = Math.min(active, found.length - 1)
-  useEffect(() => {
-    document.getElementById(`${id}-${at}`)?.scrollIntoView({ block: 'nearest' })
-  }, [at])
   const choose = (entry: Entry | undefined): void => {
     if (entry === undefined) return
     onClose()
@@ -48,8 +45,8 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
     else entry.to()
   }
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key === 'ArrowDown') setActive((at + 1) % Math.max(1, found.length))
-    else if (event.key === 'ArrowUp') setActive((at + found.length - 1) % Math.max(1, found.length))
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (step !== undefined && found.length > 0) setActive((at + step + found.length) % found.length)
     else if (event.key === 'Enter') choose(found[at])
     else return
     event.preventDefault()
@@ -73,14 +70,32 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
         }}
         onKeyDown={onKeyDown}
       />
+      <Found id={id} found={found} active={at} onChoose={choose} />
+    </Dialog>
+  )
+}
+
+interface FoundProps {
+  readonly id: string
+  readonly found: readonly Entry[]
+  readonly active: number
+  readonly onChoose: (entry: Entry) => void
+}
+
+function Found({ id, found, active, onChoose }: FoundProps) {
+  useEffect(() => {
+    document.getElementById(`${id}-${active}`)?.scrollIntoView({ block: 'nearest' })
+  }, [active])
+  return (
+    <>
       <ul id={id} role="listbox" aria-label="Found">
         {found.map((entry, index) => (
           <li
             key={`${entry.kind} ${entry.id}`}
             id={`${id}-${index}`}
             role="option"
-            aria-selected={index === at}
-            onClick={() => choose(entry)}
+            aria-selected={index === active}
+            onClick={() => onChoose(entry)}
           >
             <span class="name">{entry.name}</span>
             {entry.note !== undefined && <span class="dim">{entry.note}</span>}
@@ -89,7 +104,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
         ))}
       </ul>
       {found.length === 0 && <p class="dim">Nothing has that name.</p>}
-    </Dialog>
+    </>
   )
 }
 
@@ -109,16 +124,16 @@ function useEntries(): readonly Entry[] {
       ...commands(),
       ...(tree?.memories.map(({ memoryId, path, updatedAt }) => {
         const to = addressOf.memory(memoryId)
-        return entry('memory', memoryId, path, { time: updatedAt, to })
+        return entryOf('memory', memoryId, path, { time: updatedAt, to })
       }) ?? []),
       ...(changes?.data.map(({ versionId, session, actor, memories, last }) => {
         const [to, note] = [addressOf.group(versionId), countOf(memories, 'memory')]
         const name = writerOf({ session, createdBy: actor })
-        return entry('change', versionId, name, { time: last, to, note })
+        return entryOf('change', versionId, name, { time: last, to, note })
       }) ?? []),
       ...(sessions?.data.map(({ versionId, session = '', memories, last }) => {
         const [to, note] = [addressOf.session(versionId), countOf(memories, 'memory')]
-        return entry('session', versionId, session, { time: last, to, note })
+        return entryOf('session', versionId, session, { time: last, to, note })
       }) ?? []),
     ],
     [tree, changes, sessions],
@@ -127,7 +142,7 @@ function useEntries(): readonly Entry[] {
 
 type Rest = Pick<Entry, 'time' | 'to' | 'note'>
 
-function entry(kind: Entry['kind'], id: string, name: string, { time, to, note }: Rest): Entry {
+function entryOf(kind: Entry['kind'], id: string, name: string, { time, to, note }: Rest): Entry {
   const when = isPast.peek() ? undefined : relativeTime(time)
   return { kind, id, name, time, to, note: [note, when].filter(Boolean).join(', ') }
 }

@@ -54,7 +54,9 @@ describe.skipIf(missing)(`history in a browser${note}`, { tags: ['slow'] }, () =
 
   test('shows a merge on the first page, with both inputs, until it is reviewed', async () => {
     const { page } = await opened('/')
-    await page.getByRole('link', { name: 'Review /projects/billing/incidents.md' }).click()
+    await page.getByRole('button', { name: 'Review /projects/billing/incidents.md' }).click()
+    await page.getByRole('columnheader', { name: 'Result' }).waitFor()
+    await page.getByRole('link', { name: '/projects/billing/incidents.md', exact: true }).click()
     await page.getByRole('columnheader', { name: 'Result' }).waitFor()
     await expectAccessible(page)
     await page.getByRole('button', { name: 'Mark reviewed' }).click()

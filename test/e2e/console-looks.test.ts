@@ -223,6 +223,7 @@ describe('the files that a browser loads', () => {
 
   test.each([
     ['the first page', /^index-.*\.js$/, 80_000],
+    ['the pages of redaction, devices, sync, audit and settings', /^care-.*\.js$/, 20_000],
     ['the editor', /^code-editor-.*\.js$/, 125_000],
     ['the styles', /\.css$/, 12_000],
   ])('%s is within its budget', (_, pattern, budget) => {
@@ -232,6 +233,6 @@ describe('the files that a browser loads', () => {
   })
 
   test('nothing else is in it but the icon of the tab', () => {
-    expect(readdirSync(assets)).toHaveLength(4)
+    expect(readdirSync(assets)).toHaveLength(5)
   })
 })

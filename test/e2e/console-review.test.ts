@@ -74,6 +74,19 @@ describe.skipIf(missing)(`the review in a browser${note}`, { tags: ['slow'] }, (
     await page.locator('h1', { hasText: 'todo.md' }).waitFor()
   })
 
+  test('settles a merge with the lines of one side', async () => {
+    const { page, store } = await opened('/')
+    const card = page.locator('.merged')
+    await card.getByRole('button', { name: /^Review/ }).click()
+    await card.getByRole('radio', { name: /this device/ }).check()
+    const region = card.getByRole('region', { name: 'The memory now and then' })
+    await region.locator('.del', { hasText: 'ONE' }).waitFor()
+    await expectAccessible(page)
+    await card.getByRole('button', { name: 'Settle' }).click()
+    await card.waitFor({ state: 'detached' })
+    expect((await contentsOf(store))['/projects/billing/incidents.md']).toBe('one\ntwo\nTHREE\n')
+  })
+
   test('marks a memory with a merge that no one has reviewed', async () => {
     const { page } = await opened('/memories')
     await page.getByRole('img', { name: 'merged, not reviewed' }).waitFor()

@@ -1,18 +1,17 @@
 // The views: the rail that lists them, their keys, and the page that an address shows.
 
-import type { ComponentType } from 'preact'
+import { signal } from '@preact/signals'
+import type { ComponentType, FunctionComponent } from 'preact'
 import { Route, Router, useLocation } from 'preact-iso'
+import { useEffect, useState } from 'preact/hooks'
 import { addressOf, type ViewName } from '../core/address.ts'
 import { overview, pending } from '../core/state.ts'
 import { useAsk } from '../core/use-ask.ts'
 import { Icon, type IconName } from '../parts/icons.tsx'
-import { AuditPage } from '../views/audit/audit-page.tsx'
-import { DevicesPage } from '../views/devices/devices-page.tsx'
 import { MemoriesPage, SearchPage } from '../views/memories/memories-page.tsx'
 import { NewMemoryPage } from '../views/memory/edit-form.tsx'
 import { MemoryPage } from '../views/memory/memory-page.tsx'
 import { MergesPage } from '../views/merges/merges-page.tsx'
-import { RedactionPage } from '../views/redaction/redaction-page.tsx'
 import { ComparePage } from '../views/reverts/compare-page.tsx'
 import {
   RestorePage,
@@ -22,9 +21,8 @@ import {
 } from '../views/reverts/revert-pages.tsx'
 import { ReviewPage } from '../views/review/review-page.tsx'
 import { SessionsPage } from '../views/sessions/sessions-page.tsx'
-import { SettingsPage } from '../views/settings/settings-page.tsx'
-import { SyncPage } from '../views/sync/sync-page.tsx'
 import { TimelinePage } from '../views/timeline/timeline-page.tsx'
+import type { CarePages } from './care-pages.tsx'
 
 interface ViewEntry {
   readonly name: ViewName
@@ -108,6 +106,31 @@ interface PageIds {
 // One component each, whatever is drawn: a new one would begin the view anew.
 const UndoSession = ({ versionId }: PageIds) => <UndoPage versionId={versionId} by="session" />
 const UndoActor = ({ versionId }: PageIds) => <UndoPage versionId={versionId} by="actor" />
+
+const carePages = signal<CarePages | undefined>(undefined)
+
+/** A page that is loaded when it is opened. */
+function carePage(name: keyof CarePages): FunctionComponent {
+  return () => {
+    const [isLost, setLost] = useState(false)
+    const Page = carePages.value?.[name]
+    useEffect(() => {
+      if (carePages.peek() !== undefined) return
+      import('./care-pages.tsx')
+        .then((loaded) => (carePages.value = loaded.carePages))
+        .catch(() => setLost(true))
+    }, [])
+    if (Page !== undefined) return <Page />
+    return isLost ? (
+      <p role="alert">This page could not be loaded: reload it.</p>
+    ) : (
+      <p role="status">Reading…</p>
+    )
+  }
+}
+
+const AuditPage = carePage('audit')
+
 /** An auditor sees the trail and nothing else. */
 const HomePage = () => (overview.value?.audience === 'auditor' ? <AuditPage /> : <ReviewPage />)
 
@@ -127,11 +150,11 @@ const pages: Readonly<Record<string, ComponentType<PageIds>>> = {
   '/rollback/:commit': RollbackPage,
   '/restore/:memoryId': RestorePage,
   '/compare/:commit': ComparePage,
-  '/redaction': RedactionPage,
-  '/devices': DevicesPage,
-  '/sync': SyncPage,
+  '/redaction': carePage('redaction'),
+  '/devices': carePage('devices'),
+  '/sync': carePage('sync'),
   '/audit': AuditPage,
-  '/settings': SettingsPage,
+  '/settings': carePage('settings'),
 }
 
 export function Routes() {

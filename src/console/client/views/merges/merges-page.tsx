@@ -2,6 +2,7 @@
 // reviewed on this device, which alone remembers that. One merge has its inputs and its result,
 // next to each other line by line.
 
+import { useLocation } from 'preact-iso'
 import { useMemo, useState } from 'preact/hooks'
 import type { MergeView } from '../../../../operations/console/contract.ts'
 import { addressOf } from '../../core/address.ts'
@@ -13,6 +14,7 @@ import { ListTable } from '../../parts/list-table.tsx'
 import { Slices } from '../../parts/pager.tsx'
 import { absoluteTime, countOf, relativeTime } from '../../parts/times.ts'
 import { isEqualLine, type MergeLine, mergeLines, type NumberedLine } from './merge-rows.ts'
+import { Settle } from './settle.tsx'
 
 /** More are not listed: the history of a memory shows each merge, too. */
 const MERGES_MAX = 1000
@@ -118,6 +120,7 @@ interface MergePageProps {
 }
 
 function MergePage({ versionId, next }: MergePageProps) {
+  const { route } = useLocation()
   const { data, failure } = useAsk('merges.show', { versionId })
   return (
     <>
@@ -136,12 +139,26 @@ function MergePage({ versionId, next }: MergePageProps) {
           </a>
         )}
       </Heading>
-      {data === undefined ? <Pending failure={failure} /> : <Texts view={data} />}
+      {data === undefined ? (
+        <Pending failure={failure} />
+      ) : (
+        <>
+          <Texts view={data} />
+          {!data.merge.isSeen && (
+            <Settle
+              view={data}
+              onDone={() =>
+                route(next === undefined ? addressOf.view('review') : addressOf.merge(next))
+              }
+            />
+          )}
+        </>
+      )}
     </>
   )
 }
 
-function Texts({ view }: { readonly view: MergeView }) {
+export function Texts({ view }: { readonly view: MergeView }) {
   const { merge, inputs, result } = view
   const names = inputs.map((input, index) => {
     const device = merge.deviceNames[index] ?? ''

@@ -9,10 +9,12 @@ import type {
 } from '../../../../operations/console/contract.ts'
 import { addressOf } from '../../core/address.ts'
 import { mayWrite } from '../../core/state.ts'
+import { useAsk } from '../../core/use-ask.ts'
 import { VersionsDiff } from '../../parts/diff-table.tsx'
-import { OperationBadge, writerOf } from '../../parts/labels.tsx'
+import { OperationBadge, Pending, writerOf } from '../../parts/labels.tsx'
 import { absoluteTime, countOf, relativeTime } from '../../parts/times.ts'
-import { outcomeOf } from '../merges/merges-page.tsx'
+import { outcomeOf, Texts } from '../merges/merges-page.tsx'
+import { Settle } from '../merges/settle.tsx'
 import { EditMemory, LineSum, ReasonList, sumOf, undoAddress } from './parts.tsx'
 
 interface WriterCardProps {
@@ -116,6 +118,7 @@ interface MergeCardProps {
 export function MergeCard({ card: { merge, versionId }, onKeep }: MergeCardProps) {
   const id = useId()
   const name = merge.path ?? merge.memoryId
+  const [isOpen, setOpen] = useState(false)
   return (
     <article class="review-card merged" aria-labelledby={id}>
       <header>
@@ -125,14 +128,37 @@ export function MergeCard({ card: { merge, versionId }, onKeep }: MergeCardProps
         <Facts names={[...new Set(merge.deviceNames)]} time={merge.time} />
       </header>
       <p>{outcomeOf(merge)}.</p>
+      {isOpen && <MergeTexts versionId={versionId} onDone={onKeep} />}
       <footer>
-        <a class="button pri" href={addressOf.merge(versionId)} aria-label={`Review ${name}`}>
-          Review
-        </a>
+        <button
+          type="button"
+          class="pri"
+          aria-expanded={isOpen}
+          aria-label={`${isOpen ? 'Close' : 'Review'} ${name}`}
+          onClick={() => setOpen(!isOpen)}
+        >
+          {isOpen ? 'Close' : 'Review'}
+        </button>
         <button type="button" aria-label={`Keep ${name}`} onClick={onKeep}>
           Keep
         </button>
       </footer>
     </article>
+  )
+}
+
+interface MergeTextsProps {
+  readonly versionId: string
+  readonly onDone: () => void
+}
+
+function MergeTexts({ versionId, onDone }: MergeTextsProps) {
+  const { data, failure } = useAsk('merges.show', { versionId })
+  if (data === undefined) return <Pending failure={failure} />
+  return (
+    <section aria-label="The merge">
+      <Texts view={data} />
+      <Settle view={data} onDone={onDone} />
+    </section>
   )
 }

@@ -1,7 +1,7 @@
 // What cards and the page of one writer share: sums of lines, reasons, and the way into the editor.
 
 import { useLocation } from 'preact-iso'
-import type { ReviewedMemory, TimelineGroup } from '../../../../operations/console/contract.ts'
+import type { TimelineGroup } from '../../../../operations/console/contract.ts'
 import { addressOf } from '../../core/address.ts'
 import { ask } from '../../core/ask.ts'
 import { mayWrite } from '../../core/state.ts'
@@ -46,8 +46,14 @@ export function ReasonList({ reasons }: { readonly reasons: readonly string[] })
   )
 }
 
+interface EditedMemory {
+  readonly memoryId: string
+  readonly path: string | undefined
+  readonly operation?: 'created' | 'modified' | 'deleted'
+}
+
 /** Opens the memory with its editor; nothing for a memory that was deleted. */
-export function EditMemory({ memory }: { readonly memory: ReviewedMemory }) {
+export function EditMemory({ memory }: { readonly memory: EditedMemory }) {
   const { route } = useLocation()
   const { run, failure } = useAction<void>()
   const { memoryId, operation, path } = memory

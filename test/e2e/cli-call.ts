@@ -19,6 +19,8 @@ export interface Called {
 }
 
 export interface Surroundings {
+  /** Prints as on a terminal of this width, without colours and a pager; else as in a pipe. */
+  readonly columns?: number | undefined
   readonly directory: string
   readonly env: NodeJS.ProcessEnv
 }
@@ -34,20 +36,26 @@ export function call(words: readonly string[], surroundings: Surroundings): Prom
   return turn
 }
 
-async function run(words: readonly string[], { directory, env }: Surroundings): Promise<Called> {
+async function run(
+  words: readonly string[],
+  { directory, env, columns }: Surroundings,
+): Promise<Called> {
   const program: Program = await import(programFile)
   const stdout = capture(process.stdout)
   const stderr = capture(process.stderr)
   const place = process.cwd()
   const variables = { ...process.env }
-  setVariables(env)
+  const terminal = { isTTY: process.stdout.isTTY, columns: process.stdout.columns }
+  setVariables(columns === undefined ? env : { ...env, TERM: 'dumb' })
   process.chdir(directory)
+  if (columns !== undefined) Object.assign(process.stdout, { isTTY: true, columns })
   try {
     const exitCode = await program.runProgram(words, () => uninterrupted)
     return { exitCode, stdout: stdout.text(), stderr: stderr.text() }
   } finally {
     process.chdir(place)
     setVariables(variables)
+    if (columns !== undefined) Object.assign(process.stdout, terminal)
     stdout.release()
     stderr.release()
   }

@@ -98,8 +98,11 @@ describe('guard allow', () => {
     const home = await newHomeWithTexts()
     await home.ok('guard', 'allow', sha256.toUpperCase())
     await home.ok('create', 'a.md', '--file', 'text')
-    const answer = await home.json('guard', 'revoke', '--file', 'text')
+    expect((await home.call(['guard', 'revoke', sha256.slice(0, 7)])).exitCode).toBe(2)
+    const answer = await home.json('guard', 'revoke', sha256.slice(0, 8))
     expect(answer).toMatchObject({ changed: true, sha256, allowed: false })
+    await home.ok('guard', 'allow', sha256)
+    await home.ok('guard', 'revoke', '--file', 'text')
     const listed = { stdout: '', stderr: 'The guard lets no text through\n' }
     expect(await home.call(['guard', 'list'])).toMatchObject(listed)
     expect(await home.json('guard', 'revoke', sha256)).toMatchObject({ changed: false })

@@ -57,6 +57,13 @@ export class Home {
     return call(words, { directory: this.directory, env: this.environment(env) })
   }
 
+  /** Standard output and standard error on a terminal of this width, inside this process. */
+  async screen(columns: number, words: readonly string[]): Promise<string> {
+    const surroundings = { directory: this.directory, env: this.environment(), columns }
+    const { stdout, stderr } = await call(words, surroundings)
+    return stdout + stderr
+  }
+
   /** Standard output of a command that must succeed, inside this process. */
   async ok(...words: readonly string[]): Promise<string> {
     const { stdout, stderr, exitCode } = await this.call(words)

@@ -181,7 +181,7 @@ describe('sync', () => {
       expect(redacted.stdout).toMatch(
         /^Redactions not acknowledged yet.*\n {2}dev_\w{26}, owner, last wrote /m,
       )
-      const late = /\t1 redaction not confirmed since \S+\tdev_/
+      const late = /\t1 redaction unconfirmed since \S+\tdev_/
       expect(await first.ok('device', 'list')).toMatch(late)
       await first.ok('sync')
       expect(await second.ok('sync')).toContain('erased here')

@@ -85,6 +85,7 @@ function columnsOf(context: Context, ink: Ink): readonly Column<BlameRow>[] {
       cell: ({ line }) => line.replaceAll('\t', '    '),
       exact: ({ line }) => line,
       cut: 'end',
+      weight: 3,
     },
   ]
 }

@@ -52,6 +52,8 @@ export const commands: readonly Command[] = [
   },
 ]
 
+const DIGITS_MIN = 8
+
 function guardAllow(context: Context, input: Input): Promise<Answer> {
   return change(context, input, true)
 }
@@ -64,7 +66,7 @@ function guardList(context: Context, input: Input): Promise<Answer> {
   return withStore(context, async (store) => {
     const allowed = allowedTexts((await store.status()).settings)
     const text = tableText(context, inkOf(context, input), allowed, [
-      { head: 'SHA-256 OF THE TEXT', cell: (sha256) => sha256 },
+      { head: 'SHA-256 OF THE TEXT', cell: (sha256) => sha256, cut: 'end' },
     ])
     const note = allowed.length === 0 ? 'The guard lets no text through' : undefined
     return { text, inked: true, json: { allowed }, note }
@@ -73,8 +75,11 @@ function guardList(context: Context, input: Input): Promise<Answer> {
 
 async function change(context: Context, input: Input, isAllowed: boolean): Promise<Answer> {
   const author = authorOf(context, input)
-  const sha256 = hashOf(input)
+  const named = hashOf(input)
   return withStore(context, async (store) => {
+    const sha256 = isAllowed
+      ? checkWhole(named)
+      : wholeHash(named, allowedTexts((await store.status()).settings))
     const { commit } = await store.as(author).settings.update(({ metadata }) => ({
       metadata: withAllowed(metadata, sha256, isAllowed),
     }))
@@ -91,7 +96,18 @@ function hashOf(input: Input): string {
     throw new StoreError('invalid_input', 'Give either the SHA-256 of a text or --file')
   }
   if (file !== undefined) return sha256OfText(readTextFile('the text', file))
-  const sha256 = String(given).toLowerCase()
+  return String(given).toLowerCase()
+}
+
+function checkWhole(sha256: string): string {
   if (/^[0-9a-f]{64}$/.test(sha256)) return sha256
   throw new StoreError('invalid_input', 'The SHA-256 of a text has 64 hex digits')
+}
+
+/** One that is let through may be named by its first digits, as a narrow list shows them. */
+function wholeHash(named: string, allowed: readonly string[]): string {
+  const found = allowed.filter((sha256) => sha256.startsWith(named))
+  const [first] = found
+  if (first !== undefined && found.length === 1 && named.length >= DIGITS_MIN) return first
+  return checkWhole(named)
 }

@@ -103,13 +103,20 @@ function columnsOf(context: Context, ink: Ink, query: SearchQuery): readonly Col
   const isPast = query.at !== undefined || query.allVersions === true
   const versionId = idColumn<FoundHit>(({ hit }) => hit.memory.versionId)
   return [
-    { head: 'PATH', cell: ({ hit }) => hit.memory.path, cut: 'beginning', paint: 'cyan' },
+    {
+      head: 'PATH',
+      cell: ({ hit }) => hit.memory.path,
+      cut: 'beginning',
+      weight: 1.5,
+      paint: 'cyan',
+    },
     { head: 'LINE', cell: ({ hit }) => String(hit.line ?? ''), align: 'right' },
     {
       head: 'TEXT',
       cell: ({ hit }) => (hit.line === undefined ? '' : hit.snippet),
       paint: (shown) => highlighted(ink, query, shown),
       cut: (text, width) => cutAround(text, width, matchesOf(query, text)[0]?.[0] ?? 0),
+      weight: 2,
     },
     ...authorColumns(context, ({ version }: FoundHit) => version),
     ...(isPast ? [versionId] : []),

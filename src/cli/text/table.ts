@@ -24,6 +24,8 @@ export interface Column<Row> {
    * returns at most `width` columns. A column without it is never cut.
    */
   readonly cut?: 'end' | 'beginning' | ((cell: string, width: number) => string) | undefined
+  /** A column with weight 2 remains twice as wide as another one that is cut. Default: 1. */
+  readonly weight?: number | undefined
 }
 
 /** The column of ids, which is the last one of a list. */
@@ -69,7 +71,7 @@ export function tableWriter<Row>(
   return (rows) => {
     const all = columns.map((column, index): Fitted<Row> => {
       const texts = rows.map((row) => visibleLine(column.cell(row)))
-      return { ...column, texts, width: widest(texts, widths[index] ?? 0) }
+      return { ...column, texts, width: widestOf(texts, widths[index] ?? 0) }
     })
     // Later rows are aligned with earlier ones where they can be.
     widths = all.map((column) => column.width)
@@ -100,18 +102,16 @@ function exactLine<Row>(ink: Ink, columns: readonly Column<Row>[], row: Row): st
   return `${cells.join('\t')}\n`
 }
 
-/** Takes width from the widest of the columns that can be cut, again and again. */
+/** Takes width from the columns that can be cut, always from the widest by its weight. */
 function fit<Row>(columns: Fitted<Row>[], width: number): void {
   const last = columns.at(-1)
   let over = columns.reduce((sum, column) => sum + column.width + GAP.length, -GAP.length) - width
-  while (over > 0) {
+  const share = ({ width: now, weight = 1 }: Fitted<Row>): number => now / weight
+  for (; over > 0; over -= 1) {
     const candidates = columns.filter(({ cut, width: now }) => cut !== undefined && now > CUT_MIN)
-    const [first, second] = candidates.toSorted((a, b) => b.width - a.width)
-    if (first === undefined) break
-    const spare = first.width - Math.max(CUT_MIN, (second?.width ?? CUT_MIN) - 1)
-    const taken = Math.min(over, Math.max(1, spare))
-    first.width -= taken
-    over -= taken
+    const [widest] = candidates.toSorted((a, b) => share(b) - share(a))
+    if (widest === undefined) break
+    widest.width -= 1
   }
   // A very narrow terminal loses the last column, which has the ids, rather than wrap its lines.
   if (over <= 0 || last === undefined || columns.length < 2) return
@@ -155,8 +155,10 @@ function cutBeginning(text: string, width: number): string {
 export function cutAround(text: string, width: number, at: number): string {
   const start = charactersOf(text.slice(0, at))
   const before = fitting(start.toReversed(), Math.floor(width / 3)).length
-  const rest = text.slice(start.slice(0, start.length - before).join('').length)
-  const shown = before === start.length ? text : `${ELLIPSIS}${rest.trimStart()}`
+  const from = start.slice(0, start.length - before).join('').length
+  // Begins with a whole word where that keeps the place.
+  const gap = text.slice(from, at).search(/\s\S/) + 1
+  const shown = before === start.length ? text : ELLIPSIS + text.slice(from + gap).trimStart()
   return widthOf(shown) <= width ? shown : cutEnd(shown, width)
 }
 
@@ -177,7 +179,7 @@ function charactersOf(text: string): readonly string[] {
   return Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment)
 }
 
-function widest(texts: readonly string[], least: number): number {
+function widestOf(texts: readonly string[], least: number): number {
   return texts.reduce((most, text) => Math.max(most, widthOf(text)), least)
 }
 

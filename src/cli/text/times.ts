@@ -121,6 +121,12 @@ export function ageFormat(context: Context): TimeFormat {
   return now === undefined ? timestamp : (time) => ageText(time, now)
 }
 
+/** The same within a sentence. */
+export function agoFormat(context: Context): TimeFormat {
+  const now = findNow(context)
+  return now === undefined ? (time) => `on ${timestamp(time)}` : (time) => timeAgo(time, now)
+}
+
 /** Writes an exact time: local on a terminal, else in UTC, which reads the same everywhere. */
 export function timeFormat({ exactTimes }: Pick<Context, 'exactTimes'>): TimeFormat {
   return exactTimes ? timestamp : localTime

@@ -57,7 +57,7 @@ export function versionLine(version: Version): string {
 /** A list of versions, a line for each. */
 export function versionColumns(context: Context, ink: Ink): readonly Column<Version>[] {
   return [
-    { head: 'PATH', cell: pathText, cut: 'beginning' },
+    { head: 'PATH', cell: pathText, cut: 'beginning', weight: 2 },
     {
       head: 'CHANGE',
       cell: changeOf,

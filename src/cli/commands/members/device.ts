@@ -43,7 +43,7 @@ import {
   withoutContents,
 } from '../../text/members.ts'
 import { idColumn, tableText } from '../../text/table.ts'
-import { ageFormat, type TimeFormat } from '../../text/times.ts'
+import { ageFormat, agoFormat, type TimeFormat } from '../../text/times.ts'
 import { wire } from '../../text/wire.ts'
 import { countText } from '../../text/words.ts'
 
@@ -194,12 +194,23 @@ async function deviceList(context: Context, input: Input): Promise<Answer> {
       cell: ({ name }) => (name === '' ? '(no name)' : name),
       exact: ({ name }) => name,
       cut: 'end',
+      weight: 2,
     },
     { head: 'ROLE', cell: ({ role }) => role },
     { head: 'ADDED', cell: ({ added }) => age(added.time) },
-    { head: 'LAST WROTE', cell: ({ lastRecord: last }) => (last === undefined ? '' : age(last)) },
-    { head: 'REMOVED', cell: ({ removed }) => (removed === undefined ? '' : age(removed.time)) },
-    { head: 'NOTE', cell: (device) => noteOf(device, age), cut: 'end' },
+    { head: 'WROTE', cell: ({ lastRecord: last }) => (last === undefined ? '' : age(last)) },
+    {
+      head: 'REMOVED',
+      cell: () => '',
+      exact: ({ removed }) => (removed === undefined ? '' : age(removed.time)),
+    },
+    {
+      head: 'NOTE',
+      cell: (device) => [...removalNotes(device, context), ...notesOf(device, age)].join('; '),
+      exact: (device) => notesOf(device, age).join('; '),
+      cut: 'end',
+      weight: 3,
+    },
     idColumn(({ deviceId }) => deviceId),
   ])
   return { text, inked: true, json: pageJson(devices.map(deviceJson)), paged: true }
@@ -291,16 +302,19 @@ export function resolveDevice(devices: readonly Device[], typed: string): string
   return resolveNamed(named, typed, { kind: 'device', list: 'gitlocket device list' })
 }
 
+function removalNotes({ removed }: ListedDevice, context: Context): readonly string[] {
+  return removed === undefined ? [] : [`removed ${agoFormat(context)(removed.time)}`]
+}
+
 /** What an owner may have to act on. */
-function noteOf(device: ListedDevice, age: TimeFormat): string {
+function notesOf(device: ListedDevice, age: TimeFormat): readonly string[] {
   const { isThis, isForked, removed, residualAccess } = device
-  const notes = [
+  return [
     ...(isThis ? ['this machine'] : []),
     ...(isForked === true && removed === undefined ? ['cloned, can no longer write'] : []),
     ...unconfirmedNotes(device, age),
     ...(residualAccess === undefined ? [] : [residualText(residualAccess)]),
   ]
-  return notes.join('; ')
 }
 
 /** The redactions that its copy may not have applied, as far as records show. */
@@ -312,7 +326,7 @@ function unconfirmedNotes(
   if (first === undefined) return []
   const count = countText(unacknowledged.length, 'redaction', 'redactions')
   if (canAcknowledge !== true) return [`cannot confirm ${count}`]
-  return [`${count} not confirmed since ${age(first.time)}`]
+  return [`${count} unconfirmed since ${age(first.time)}`]
 }
 
 /** What a removed device still reads, in every copy of the store. */

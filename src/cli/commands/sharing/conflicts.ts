@@ -138,12 +138,12 @@ function columnsOf(context: Context, names: DeviceNames): readonly Column<Confli
     return ids.map((id) => texts.get(id) ?? '')
   }
   return [
-    { head: 'PATH', cell: ({ path = '(redacted)' }) => path, cut: 'beginning' },
-    { head: 'TEXT', cell: ({ line }) => line, cut: 'end' },
+    { head: 'PATH', cell: ({ path = '(redacted)' }) => path, cut: 'beginning', weight: 1.5 },
+    { head: 'TEXT', cell: ({ line }) => line, cut: 'end', weight: 1.5 },
     { head: 'RESULT', cell: resultText },
     {
-      head: 'WRITTEN BY',
-      cell: ({ inputDevices }) => [...new Set(short(inputDevices))].join(', '),
+      head: 'BY',
+      cell: ({ inputDevices }) => [...new Set(short(inputDevices))].toSorted().join(', '),
       exact: ({ inputDevices }) => inputDevices.join(','),
       cut: 'end',
     },

@@ -76,7 +76,7 @@ async function remoteList(context: Context, input: Input): Promise<Answer> {
   const remotes = await listRemotes(directoryOf(context))
   const text = tableText(context, inkOf(context, input), remotes, [
     { head: 'NAME', cell: ({ name }) => name, cut: 'end' },
-    { head: 'URL', cell: ({ url }) => url },
+    { head: 'URL', cell: ({ url }) => url, cut: 'beginning', weight: 4 },
   ])
   const note = remotes.length === 0 ? 'No remote; `gitlocket remote add` names one' : undefined
   return { text, inked: true, json: pageJson(remotes.map(remoteJson)), note }

@@ -63,7 +63,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     diff: () => import('./commands/diff.ts'),
     blame: () => import('./commands/blame.ts'),
   },
-  Undo: { restore: rollback, rollback },
+  Undo: { undo: () => import('./commands/undo.ts'), restore: rollback, rollback },
   Erase: {
     redact: () => import('./commands/redact.ts'),
     'certificate list': certificate,
@@ -121,7 +121,6 @@ const aliases: ReadonlyMap<string, string> = new Map([
   ['list', 'ls'],
   ['grep', 'search'],
   ['history', 'log'],
-  ['undo', 'rollback'],
 ])
 
 /** The command of a name or an alias; undefined without one. */

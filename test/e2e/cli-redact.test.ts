@@ -206,7 +206,7 @@ describe('the certificate', () => {
     const { certificate } = await home.json('redact', '--session', 's1', '--yes')
     const { data } = JSON.parse(await home.ok('certificate', 'list', '--json'))
     expect(data).toMatchObject([{ type: 'redaction', reason: 'unspecified', has_object_ids: true }])
-    const [id = ''] = (await home.ok('certificate', 'list')).split(' ')
+    const id = (await home.ok('certificate', 'list')).trim().split('\t').at(-1) ?? ''
     expect(data[0].redaction).toContain(id)
     const again = { certificate, object_ids: 'known', file: null }
     expect(await home.json('certificate', 'show', id)).toMatchObject(again)

@@ -36,6 +36,7 @@ const calls: readonly Call[] = [
   ['rm c.md', 'rm'],
   ['restore c.md', 'restore'],
   ['rollback --session agent --dry-run', 'rollback'],
+  ['undo agent --dry-run', 'undo'],
   ['expire --unchanged 1d', 'expire'],
   ['redact VERSION --overwrite --dry-run', 'redact'],
   ['redact VERSION --overwrite --yes --certificate proof', 'redact'],

@@ -13,7 +13,7 @@ const limits = {
   'percent of lines in src that are statements, at least': 50,
   'files of src with one importer': 150,
   'files of src of at most 40 lines': 45,
-  'files side by side in a folder': 30,
+  'files side by side in a folder': 31,
   'files in the root of src/cli': 8,
   'files in src/store/sync': 14,
   'type names declared twice or more': 5,

@@ -18,11 +18,14 @@ import {
   type Context,
   type Input,
 } from '../call/command.ts'
+import { colourOption } from '../call/options.ts'
 import { readCertificateFile, readKey, writeNewFile } from '../machine/files.ts'
 import { auditing, isStoreHere, withStore, withStoreOrTrail } from '../store/open-store.ts'
-import { deviceText } from '../text/device-text.ts'
+import { inkOf } from '../terminal/ink.ts'
+import { type DeviceNames, deviceText } from '../text/device-text.ts'
 import { builtOnRedactedJson, builtOnRedactedLines, certificateText } from '../text/redactions.ts'
-import { timeFormat } from '../text/times.ts'
+import { type Column, tableText } from '../text/table.ts'
+import { ageFormat } from '../text/times.ts'
 import { wire } from '../text/wire.ts'
 import { countText, listOf } from '../text/words.ts'
 
@@ -30,7 +33,7 @@ export const commands: readonly Command[] = [
   {
     name: 'certificate list',
     summary: 'List the redactions of the store, newest first',
-    options: { '-n, --limit <number>': 'At most this many' },
+    options: { '-n, --limit <number>': 'At most this many', ...colourOption },
     run: certificateList,
   },
   {
@@ -81,21 +84,32 @@ function certificateList(context: Context, input: Input): Promise<Answer> {
   return withStore(context, async (store) => {
     const all = await store.maintenance.redactions()
     const names = await store.devices.names()
-    const format = timeFormat(context)
     const found = all.slice(0, limit)
-    const rows = found.map((one) => {
-      const count = countText(one.versions.length, 'version', 'versions')
-      const device = visible(names.get(one.deviceId) || one.deviceId)
-      const objects = one.hasObjectIds ? 'with object ids' : 'from the record only'
-      const what = `${count}, ${one.reason.replaceAll('_', ' ')}, by ${device}`
-      return `${one.redaction.slice(0, SHORT_DIGITS)}  ${format(one.time)}  ${what}; ${objects}\n`
-    })
+    const columns = columnsOf(context, names)
     return {
-      text: rows.join(''),
+      text: tableText(context, inkOf(context, input), found, columns),
+      inked: true,
       json: pageJson(found.map(redactionJson)),
       note: all.length === 0 ? 'Nothing was redacted in this store' : undefined,
     }
   })
+}
+
+function columnsOf(context: Context, names: DeviceNames): readonly Column<PastRedaction>[] {
+  const age = ageFormat(context)
+  return [
+    { head: 'REDACTED', cell: ({ time }) => age(time) },
+    { head: 'VERSIONS', cell: ({ versions }) => String(versions.length), align: 'right' },
+    { head: 'REASON', cell: ({ reason }) => reason.replaceAll('_', ' ') },
+    { head: 'DEVICE', cell: ({ deviceId }) => names.get(deviceId) || deviceId, cut: 'end' },
+    { head: 'OBJECT IDS', cell: ({ hasObjectIds }) => (hasObjectIds ? 'here' : 'not here') },
+    {
+      head: 'ID',
+      cell: ({ redaction }) => redaction.slice(0, SHORT_DIGITS),
+      exact: ({ redaction }) => redaction,
+      paint: 'dim',
+    },
+  ]
 }
 
 function redactionJson(one: PastRedaction): Wire {

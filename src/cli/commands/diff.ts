@@ -1,6 +1,6 @@
 // `diff`: compares two versions, or all memories at two points in time.
 
-import { pageJson, type Wire } from '../../operations/wire.ts'
+import { pageJson } from '../../operations/wire.ts'
 import type { Difference, PointDifference } from '../../store/history/history-diff.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { countHidden } from '../../text/visible.ts'
@@ -12,13 +12,12 @@ import { getNamedVersion } from '../store/path-history.ts'
 import { getPoint, loadHistory, pointJson, pointOf } from '../store/points.ts'
 import { inkOf, plainInk, type Ink } from '../terminal/ink.ts'
 import {
+  changeJson,
   findBase,
   nameOf,
   paintPatch,
-  patchText,
   patchesText,
   statText,
-  type TextChange,
   versionPatch,
 } from '../text/patch-text.ts'
 import { storePath } from '../text/store-path.ts'
@@ -143,15 +142,6 @@ function textOf(ink: Ink, input: Input, found: Difference): string {
 }
 
 /** A changed memory, with its paths and its patch. */
-export function changeJson(
-  change: TextChange & { readonly memoryId: string },
-  others: Wire = {},
-): Wire {
-  const { memoryId, before, after } = change
-  const paths = { pathBefore: before?.path, pathAfter: after?.path }
-  return wire({ type: 'memory_change', memoryId, ...others, ...paths, diff: patchText(change) })
-}
-
 type Side = PointDifference['before']
 
 /**

@@ -5,7 +5,6 @@ import { hasCode } from '../../errors.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Revert } from '../../store/revert/restore.ts'
-import type { LeftAlone } from '../../store/revert/revert-plan.ts'
 import type { RevertOptions } from '../../store/revert/revert.ts'
 import type { UndoRequest } from '../../store/revert/undo.ts'
 import { visible } from '../../text/visible.ts'
@@ -30,16 +29,14 @@ import {
 import { withStore } from '../store/open-store.ts'
 import { neverWas } from '../store/path-history.ts'
 import { pointOf } from '../store/points.ts'
-import { inkOf, type Ink } from '../terminal/ink.ts'
+import { inkOf } from '../terminal/ink.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { askYes, canAsk, declined } from '../terminal/prompt.ts'
 import { didYouMean } from '../text/near-names.ts'
-import { nameOf, patchesText } from '../text/patch-text.ts'
+import { leftText, revertAnswer, stepText } from '../text/reverts.ts'
 import { storePath } from '../text/store-path.ts'
 import { spanOf } from '../text/times.ts'
-import { wire } from '../text/wire.ts'
 import { countText, listOf } from '../text/words.ts'
-import { changeJson } from './diff.ts'
 
 const oneCommit =
   'The result is one new commit, which can itself be undone. A memory that cannot be changed ' +
@@ -88,9 +85,6 @@ export const commands: readonly Command[] = [
   },
 ]
 
-/** The exit code if some memories could not be changed back. */
-const LEFT_ALONE = 4
-
 /** Plans a revert, and applies it unless `dryRun` is set. */
 type RunRevert = (dryRun: boolean) => Promise<Revert>
 
@@ -105,7 +99,7 @@ function restore(context: Context, input: Input): Promise<Answer> {
     )
     const dryRun = input.flag('dry-run')
     const done = await revert(dryRun).catch((error: unknown) => explained(store, memory, error))
-    return answerOf(inkOf(context, input), done, dryRun)
+    return revertAnswer(inkOf(context, input), done, dryRun)
   })
 }
 
@@ -118,7 +112,7 @@ async function explained(store: MemoryStore, memory: string, error: unknown): Pr
   throw new CommandError('not_found', `${memory} was a directory, not a memory`, hint)
 }
 
-function rollback(context: Context, input: Input): Promise<Answer> {
+export function rollback(context: Context, input: Input): Promise<Answer> {
   checkOptions(input)
   const undo = undoRequestOf(context, input)
   const author = selectingAuthorOf(context, input)
@@ -129,7 +123,7 @@ function rollback(context: Context, input: Input): Promise<Answer> {
     if (!dryRun && canAsk(context) && !input.flag('yes')) await agree(context, await revert(true))
     const done = await revert(dryRun)
     if (done.steps.length + done.left.length === 0) await checkHasWritten(store, undo)
-    return answerOf(ink, done, dryRun)
+    return revertAnswer(ink, done, dryRun)
   })
 }
 
@@ -211,64 +205,4 @@ async function agree(context: Context, plan: Revert): Promise<void> {
   process.stderr.write(visible(`${listOf(lines)}\n`))
   if (await askYes(context, `Change ${count}, in one commit that can be rolled back?`)) return
   throw declined({ preview: '--dry-run shows the patch' })
-}
-
-function answerOf(ink: Ink, revert: Revert, dryRun: boolean): Answer {
-  const { steps, left, commit, versionIds } = revert
-  const lines = steps.map((step) => `  ${stepText(step)}\n`).join('')
-  const patch = dryRun && steps.length > 0 ? `\n${patchesText(ink, steps)}` : ''
-  return {
-    text: ink.plain(headText(revert, dryRun) + lines + leftSection(left)) + patch,
-    json: {
-      dry_run: dryRun,
-      changed: commit !== undefined,
-      commit: commit ?? null,
-      memory_version_ids: versionIds,
-      steps: steps.map((step) => changeJson(step, { operation: step.operation })),
-      left: left.map(({ memoryId, path, reason }) => wire({ memoryId, path, reason })),
-    },
-    inked: true,
-    ...(dryRun ? { paged: true } : {}),
-    exitCode: left.length === 0 ? 0 : LEFT_ALONE,
-  }
-}
-
-function headText({ steps, left }: Revert, dryRun: boolean): string {
-  if (steps.length === 0) return left.length === 0 ? 'Nothing has to change\n' : ''
-  return `${dryRun ? 'Would change' : 'Changed'} ${countText(steps.length, 'memory', 'memories')}\n`
-}
-
-function stepText(step: Revert['steps'][number]): string {
-  return `${step.operation.padEnd(8)}  ${nameOf(step)}`
-}
-
-/** What could not be changed back, why, and how to go on. */
-function leftSection(left: readonly LeftAlone[]): string {
-  if (left.length === 0) return ''
-  const count = countText(left.length, 'memory', 'memories')
-  const steps = Object.entries(nextSteps).flatMap(([reason, step]) => {
-    const first = left.find((one) => one.reason === reason)
-    return first === undefined ? [] : [`${step(first.path ?? first.memoryId)}\n`]
-  })
-  return `Left ${count} unchanged:\n${listOf(left.map(leftText))}\n${steps.join('')}`
-}
-
-function leftText({ memoryId, path, reason }: LeftAlone): string {
-  return `left      ${path ?? memoryId}: ${leftReasons[reason]}`
-}
-
-const leftReasons: Readonly<Record<LeftAlone['reason'], string>> = {
-  overlap: 'later edits by others touch the same lines',
-  redacted: 'the text that is needed was redacted',
-  path_taken: 'another memory is at, above or below its path',
-}
-
-/** How to go on, for the first memory of each reason. */
-const nextSteps: Readonly<Record<LeftAlone['reason'], (memory: string) => string>> = {
-  overlap: (memory) =>
-    `Next: \`gitlocket blame ${memory}\` shows who wrote which line; edit the memory, or restore ` +
-    'an earlier version of it',
-  redacted: (memory) =>
-    `Next: \`gitlocket log ${memory}\` shows the versions that are left, which \`restore\` takes`,
-  path_taken: () => 'Next: move the memory in the way with `gitlocket mv`, and run this again',
 }

@@ -3,10 +3,12 @@
 
 import { formatPatch, structuredPatch, type StructuredPatch } from 'diff'
 import { StoreError } from '../../errors.ts'
+import type { Wire } from '../../operations/wire.ts'
 import type { TextState } from '../../store/history/history-diff.ts'
 import type { FullVersion, Version } from '../../store/history/versions.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Ink } from '../terminal/ink.ts'
+import { wire } from './wire.ts'
 
 export interface TextChange {
   /** Undefined if there was no memory. */
@@ -96,6 +98,15 @@ export function nameOf({ before, after }: TextChange): string {
     return (after ?? before)?.path ?? ''
   }
   return `${before.path} => ${after.path}`
+}
+
+export function changeJson(
+  change: TextChange & { readonly memoryId: string },
+  others: Wire = {},
+): Wire {
+  const { memoryId, before, after } = change
+  const paths = { pathBefore: before?.path, pathAfter: after?.path }
+  return wire({ type: 'memory_change', memoryId, ...others, ...paths, diff: patchText(change) })
 }
 
 /** Adds the colours that git uses. */

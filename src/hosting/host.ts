@@ -107,6 +107,8 @@ export class Host {
   readonly operator = {
     /** Of all workspaces, newest first. */
     stores: (): readonly HostedStore[] => this.#parts.catalogue.stores,
+    /** How many stores are open or being opened. */
+    openStores: (): number => this.#parts.pool.size,
     /** Works with a store; the catalogue then knows its settings. Throws `not_found`. */
     use: <T>(storeId: string, work: (store: MemoryStore) => Promise<T>): Promise<T> => {
       return this.#run(async () => {

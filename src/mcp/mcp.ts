@@ -67,7 +67,7 @@ interface ReachedMounts {
   readonly isOne: boolean
 }
 
-type ServingOptions = Pick<Served, 'version' | 'inOrder' | 'tell'>
+type ServingOptions = Pick<Served, 'version' | 'inOrder' | 'tell' | 'joinTrace'>
 
 const VERSION = '1'
 
@@ -113,10 +113,10 @@ export function mcpRoute(options: Pick<McpOptions, 'version'> = {}): HostedRoute
     path: '/mcp',
     handle: async (call) => {
       const reached = hostedSpace(call)
-      const { caller, request, tell } = call
+      const { caller, request, tell, joinTrace } = call
       return handleHttp(request, (name) => {
         const authors = new AuthorResolver((given) => hostedAuthor(caller, given), name)
-        return serve(reached, authors, { version, tell, inOrder })
+        return serve(reached, authors, { version, tell, inOrder, joinTrace })
       })
     },
   }

@@ -34,6 +34,8 @@ export interface Served {
   readonly version: string
   /** Told the name that a client gives itself, before each request that uses a store. */
   readonly hear: (name: unknown) => void
+  /** Told the `traceparent` of a request's `_meta`, if it has one. */
+  readonly joinTrace?: ((traceparent: unknown) => void) | undefined
   /** Told of faults of a store or the machine, which a client does not learn. */
   readonly tell: (error: unknown) => void
   /** Runs calls in the order in which they were made. */
@@ -51,7 +53,10 @@ export function makeServer(served: Served): Server {
     { capabilities: { tools: {}, resources: {} }, instructions },
   )
   server.setRequestHandler('tools/list', () => ({ tools: definitionsFor(space) }))
-  const hear = (context: ServerContext): void => served.hear(nameOf(context, server))
+  const hear = (context: ServerContext): void => {
+    served.joinTrace?.(traceOf(context))
+    served.hear(nameOf(context, server))
+  }
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const tool = all.get(params.name)
     if (tool === undefined) throw invalid('There is no such tool')
@@ -113,6 +118,10 @@ function nameOf({ mcpReq }: ServerContext, server: Server): unknown {
   const { envelope = {} } = mcpReq
   const info: unknown = Reflect.get(envelope, CLIENT_INFO_META_KEY) ?? server.getClientVersion()
   return Reflect.get(Object(info), 'name')
+}
+
+function traceOf({ mcpReq: { ['_meta']: meta = {} } }: ServerContext): unknown {
+  return Reflect.get(meta, 'traceparent')
 }
 
 function invalid(message: string): ProtocolError {

@@ -45,6 +45,8 @@ export interface HostedCall {
   readonly searcher: Searcher
   /** For the log of the operator: an error of which the caller learns no more than that it is. */
   readonly tell: (error: unknown) => void
+  /** For a protocol that carries a `traceparent` in its body. The header takes precedence. */
+  readonly joinTrace: (traceparent: unknown) => void
 }
 
 /** A path of a server that an adapter of another protocol answers: `mcpRoute` makes one. */

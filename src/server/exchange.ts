@@ -28,6 +28,7 @@ import {
   sentBytes,
 } from './request.ts'
 import type { Route } from './routes.ts'
+import { findTrace, type Trace, traceResponse } from './trace.ts'
 
 export interface ExchangeContext {
   readonly host: Host
@@ -44,6 +45,7 @@ interface Found {
   lease?: Lease
   /** What went wrong behind an answer that does not say so. */
   fault?: unknown
+  trace?: Trace | undefined
 }
 
 /** Set aside for an answer until its size is known: for a page of a list, and for any other. */
@@ -61,15 +63,15 @@ export async function exchange(
   const { clock, log } = context
   const startedAt = clock()
   const requestId = newRequestId()
-  const found: Found = {}
+  const found: Found = { trace: findTrace(request.headers.get('traceparent')) }
   let answer: HttpAnswer
   try {
     const own = await answerTo(context, request, route, parameters, found)
-    answer = { ...own, headers: { ...own.headers, ...headersOf(requestId, found.caller) } }
+    answer = { ...own, headers: { ...own.headers, ...headersOf(requestId, found) } }
   } catch (thrown) {
     found.fault = thrown
     const { status, headers, body } = errorAnswer(thrown, requestId)
-    answer = jsonAnswer(status, body, { ...headersOf(requestId, found.caller), ...headers })
+    answer = jsonAnswer(status, body, { ...headersOf(requestId, found), ...headers })
   }
   keepUntilSent(found, answer, connection)
   log({
@@ -79,6 +81,7 @@ export async function exchange(
     status: answer.status,
     ms: Math.max(0, clock() - startedAt),
     key_id: found.caller?.keyId ?? null,
+    ...(found.trace && { trace_id: found.trace.traceId, span_id: found.trace.spanId }),
     ...(found.fault !== undefined && failureOf(found.fault)),
   })
   return answer
@@ -131,7 +134,17 @@ async function answerOfGuest(
     found.fault ??= error
   }
   const searcher = searcherOf(caller, lease, body?.length ?? 0)
-  const response = await route.handle({ host, caller, request: received, searcher, tell })
+  const joinTrace = (traceparent: unknown): void => {
+    found.trace ??= findTrace(traceparent)
+  }
+  const response = await route.handle({
+    host,
+    caller,
+    request: received,
+    searcher,
+    tell,
+    joinTrace,
+  })
   const own = Object.fromEntries(response.headers)
   return { ...jsonAnswer(response.status, '', own), body: await response.text() }
 }
@@ -183,7 +196,8 @@ function failureOf(error: unknown): Pick<LogLine, 'error' | 'at'> {
   return { error: 'unexpected', at: frames.slice(0, FRAMES_MAX) }
 }
 
-function headersOf(requestId: string, caller: Caller | undefined): Record<string, string> {
+function headersOf(requestId: string, { caller, trace }: Found): Record<string, string> {
   const workspace = caller && { 'anthropic-workspace-id': caller.workspaceId }
-  return { 'request-id': requestId, ...workspace }
+  const traced = trace && { traceresponse: traceResponse(trace) }
+  return { 'request-id': requestId, ...workspace, ...traced }
 }

@@ -20,6 +20,8 @@ export interface Address {
   readonly port: number
   /** For the `baseURL` of a client. */
   readonly url: string
+  /** Of the figures for Prometheus, if the options ask for them. */
+  readonly metricsUrl?: string
 }
 
 const HOST_DEFAULT = '127.0.0.1'
@@ -55,13 +57,8 @@ export class Listener {
     }
     const server = makeServer(tls, limits, fetch)
     const listener = new Listener(server, limits)
-    server.listen(port, host)
-    try {
-      await once(server, 'listening')
-    } catch (error) {
-      throw new StoreError('invalid_input', whyNot(error), { cause: error })
-    }
-    return { listener, address: addressOf(server, host, tls) }
+    const url = await listenOn(server, port, host, tls === undefined ? 'http' : 'https')
+    return { listener, address: { host, port: Number(new URL(url).port), url } }
   }
 
   /** Resolves when all connections have ended, of themselves or cut off. */
@@ -185,11 +182,22 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
 
-function addressOf(server: HttpServer, host: string, tls: HttpOptions['tls']): Address {
+/** Returns the URL, without a path. Throws `invalid_input`. */
+export async function listenOn(
+  server: HttpServer,
+  port: number,
+  host: string,
+  protocol: 'http' | 'https',
+): Promise<string> {
+  server.listen(port, host)
+  try {
+    await once(server, 'listening')
+  } catch (error) {
+    throw new StoreError('invalid_input', whyNot(error), { cause: error })
+  }
   const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
-  const name = host.includes(':') ? `[${host}]` : host
-  return { host, port, url: `${tls === undefined ? 'http' : 'https'}://${name}:${port}` }
+  const taken = typeof address === 'object' && address !== null ? address.port : 0
+  return `${protocol}://${host.includes(':') ? `[${host}]` : host}:${taken}`
 }
 
 /** On one connection: each takes some kilobytes, before anybody has looked at its credential. */

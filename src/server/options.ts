@@ -14,6 +14,9 @@ export interface LogLine {
   readonly ms: number
   /** Null without a valid credential. */
   readonly key_id: string | null
+  /** The trace of the caller (W3C Trace Context), and this request within it. */
+  readonly trace_id?: string
+  readonly span_id?: string
   /** The code of the error; `unexpected` for one without a code. */
   readonly error?: string
   /** Where that was thrown: the newest calls, by file and line. */
@@ -42,6 +45,13 @@ export interface ServerLimits {
   readonly matchingMsPerMinutePerKey: number
 }
 
+export interface MetricsOptions {
+  /** 0: any that is free. */
+  readonly port: number
+  /** `127.0.0.1` by default. */
+  readonly host?: string | undefined
+}
+
 export interface HttpOptions {
   /** Where to listen: `127.0.0.1` by default. */
   readonly host?: string | undefined
@@ -60,6 +70,8 @@ export interface HttpOptions {
   readonly limits?: Partial<ServerLimits> | undefined
   /** Gets a line for each request, to be written as JSON. */
   readonly log?: ((line: LogLine) => void) | undefined
+  /** Shows figures for Prometheus, without TLS, on a port of their own. Default: none. */
+  readonly metrics?: MetricsOptions | undefined
   readonly clock?: Clock
 }
 

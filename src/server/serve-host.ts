@@ -1,13 +1,21 @@
-// Serves the stores of a host, with a socket or without.
+// Opens a data directory and serves its stores, with a socket or without.
 
 import { Hono } from 'hono'
 import { systemClock } from '../clock.ts'
-import type { Host } from '../hosting/host.ts'
+import { type Host, type HostOptions, openHost } from '../hosting/host.ts'
 import type { HostedRoute } from '../operations/hosted.ts'
-import { type Connection, jsonAnswer, newRequestId, refusalOf, send } from './answer.ts'
+import {
+  type Connection,
+  type HttpAnswer,
+  jsonAnswer,
+  newRequestId,
+  refusalOf,
+  send,
+} from './answer.ts'
 import { exchange, type ExchangeContext } from './exchange.ts'
 import { KeyLimits } from './key-limits.ts'
 import { type Address, Listener } from './listener.ts'
+import type { Metrics } from './metrics.ts'
 import { type HttpOptions, limitsDefault } from './options.ts'
 import { type Route, routes } from './routes.ts'
 
@@ -16,14 +24,35 @@ export interface Server {
   readonly fetch: (request: Request) => Promise<Response>
   /** Begins to listen. Once. */
   readonly listen: () => Promise<Address>
+  /** Has `/readyz` answer 503 from now on: a balancer then sends no more requests. */
+  readonly drain: () => void
   /** Lets requests end, for a while, then closes the stores. */
   readonly close: () => Promise<void>
 }
 
-/** A server of the stores of a host, which it closes. */
-export function serveHost(host: Host, options: HttpOptions): Server {
+/** `createServer`, which also gives the host, for its operator. */
+export async function openServer(options: HostOptions & HttpOptions): Promise<OpenServer> {
+  // Only a server with figures needs the library.
+  const metrics = options.metrics && new (await import('./metrics.ts')).Metrics()
+  const notice: HostOptions['notice'] = (told) => {
+    metrics?.countFailure(told.error)
+    options.notice?.(told)
+  }
+  const host = await openHost({ ...options, notice })
+  metrics?.watch(host)
+  return { host, server: serveHost(host, options, metrics) }
+}
+
+interface OpenServer {
+  readonly host: Host
+  /** Closes the host. */
+  readonly server: Server
+}
+
+function serveHost(host: Host, options: HttpOptions, metrics: Metrics | undefined): Server {
   const limits = { ...limitsDefault, ...options.limits }
   const clock = options.clock ?? systemClock
+  let isDraining = false
   const app = makeApp(
     {
       host,
@@ -31,32 +60,66 @@ export function serveHost(host: Host, options: HttpOptions): Server {
       doorways: { hosts: hostsOf(options), origins: new Set(options.allowedOrigins) },
       limits: new KeyLimits(limits, clock),
       bodyBytesMax: limits.bodyBytes,
-      log: options.log ?? (() => undefined),
+      log: (line) => {
+        metrics?.countRequest(line)
+        options.log?.(line)
+      },
     },
     options.routes ?? [],
+    () => !isDraining,
   )
-  let listening: Promise<{ readonly listener: Listener; readonly address: Address }> | undefined
+  const answer = (request: Request, env: Connection) => app.fetch(request, env)
+  let listening: Promise<Listening> | undefined
   return {
-    fetch: async (request) => app.fetch(request, {}),
+    fetch: async (request) => answer(request, {}),
     listen: async () => {
-      listening ??= Listener.open(options, limits, (request, env) => app.fetch(request, env))
+      listening ??= withMetrics(Listener.open(options, limits, answer), metrics, options.metrics)
       return (await listening).address
     },
+    drain: () => {
+      isDraining = true
+    },
     close: async () => {
+      isDraining = true
       const opened = await listening?.catch(() => undefined)
       await opened?.listener.close()
+      await metrics?.close()
       await host.close()
     },
+  }
+}
+
+interface Listening {
+  readonly listener: Listener
+  readonly address: Address
+}
+
+/** Both listen, or neither does. */
+async function withMetrics(
+  opening: Promise<Listening>,
+  metrics: Metrics | undefined,
+  options: HttpOptions['metrics'],
+): Promise<Listening> {
+  const opened = await opening
+  if (metrics === undefined || options === undefined) return opened
+  try {
+    const metricsUrl = await metrics.listen(options)
+    return { ...opened, address: { ...opened.address, metricsUrl } }
+  } catch (error) {
+    await opened.listener.close()
+    throw error
   }
 }
 
 function makeApp(
   context: ExchangeContext,
   guests: readonly HostedRoute[],
+  isReady: () => boolean,
 ): Hono<{ Bindings: Connection }> {
   const app = new Hono<{ Bindings: Connection }>()
-  app.get('/healthz', ({ env }) => {
-    return send(jsonAnswer(200, { status: 'ok' }, { 'request-id': newRequestId() }), env)
+  app.get('/healthz', ({ env }) => send(stateAnswer(200, 'ok'), env))
+  app.get('/readyz', ({ env }) => {
+    return send(isReady() ? stateAnswer(200, 'ok') : stateAnswer(503, 'draining'), env)
   })
   const add = (methods: string[], route: Route | HostedRoute): void => {
     app.on(methods, route.path, async ({ req, env }) =>
@@ -70,6 +133,10 @@ function makeApp(
     return send(await exchange(context, req.raw, undefined, {}, env), env)
   })
   return app
+}
+
+function stateAnswer(status: number, state: string): HttpAnswer {
+  return jsonAnswer(status, { status: state }, { 'request-id': newRequestId() })
 }
 
 /** An adapter itself refuses those that it does not take. */

@@ -1,9 +1,9 @@
 // `gitlocket/server`: the Memory Stores API over HTTP. Translates requests into operations and
 // their results into answers; decides nothing.
 
-import { type HostOptions, openHost } from '../hosting/host.ts'
+import type { HostOptions } from '../hosting/host.ts'
 import type { HttpOptions } from './options.ts'
-import { serveHost, type Server } from './serve-host.ts'
+import { openServer, type Server } from './serve-host.ts'
 
 export {
   type HostAdministration,
@@ -15,7 +15,7 @@ export type { HostedStore, Workspace } from '../hosting/catalogue.ts'
 export type { ApiKey } from '../hosting/credentials.ts'
 export type { HostNotice, HostPlaces } from '../hosting/data-directory.ts'
 export type { HostRecovery } from '../hosting/hosted-stores.ts'
-export type { LogLine } from './options.ts'
+export type { LogLine, MetricsOptions } from './options.ts'
 export type { Address } from './listener.ts'
 export type { HostOptions, HttpOptions, Server }
 export type { ServerLimits } from './options.ts'
@@ -28,5 +28,5 @@ export type ServerOptions = HostOptions & HttpOptions
  * `locked` if another server has it open, and with the codes of what cannot be opened.
  */
 export async function createServer(options: ServerOptions): Promise<Server> {
-  return serveHost(await openHost(options), options)
+  return (await openServer(options)).server
 }

@@ -134,6 +134,20 @@ describe('serve', { tags: 'slow' }, () => {
     expect(exitCode).toBe(0)
   })
 
+  test('shows figures on a port of their own, and drains before it stops', async () => {
+    const home = newHome()
+    const server = await serve(home, ['--metrics-port', '0', '--drain', '1m'])
+    const ready = () => fetch(`${server.url}/readyz`).then(({ status }) => status)
+    expect(await ready()).toBe(200)
+    const stopped = server.stop()
+    await expect.poll(ready).toBe(503)
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
+    expect((await ask(server.url, 'nobody', 'memory_stores')).status).toBe(401)
+    server.child.kill('SIGKILL')
+    const { stdout } = await stopped
+    expect(stdout).toMatch(/^Serving on .*\nMetrics: http:\/\/127\.0\.0\.1:\d+\/metrics\n$/)
+  })
+
   test('serves a store that is made while it runs, to a client of MCP', async () => {
     const home = newHome()
     const server = await serve(home)

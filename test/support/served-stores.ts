@@ -1,7 +1,9 @@
 // A server of many stores for tests: asked without a socket, unless the test listens.
 
 import { onTestFinished } from 'vitest'
-import { createServer, type Server, type ServerOptions } from '../../src/server/server.ts'
+import type { Host } from '../../src/hosting/host.ts'
+import { openServer } from '../../src/server/serve-host.ts'
+import type { Server, ServerOptions } from '../../src/server/server.ts'
 import { newHostPlace, newToken } from './hosts.ts'
 
 export interface Asked {
@@ -18,6 +20,7 @@ export interface Request {
 
 export interface Served {
   readonly server: Server
+  readonly host: Host
   /** The token of an API key. */
   readonly token: string
   /** With the headers that an SDK sends, but for those that the request replaces. */
@@ -28,7 +31,7 @@ export interface Served {
 export async function serveStores(options: Partial<ServerOptions> = {}): Promise<Served> {
   const place = newHostPlace()
   const token = await newToken(place)
-  const server = await createServer({ ...place, ...options })
+  const { host, server } = await openServer({ ...place, ...options })
   onTestFinished(() => server.close())
   const ask: Served['ask'] = async (method, path, { body, headers = {} } = {}) => {
     const sent = {
@@ -45,7 +48,7 @@ export async function serveStores(options: Partial<ServerOptions> = {}): Promise
     const response = await server.fetch(new globalThis.Request(`http://localhost${path}`, init))
     return { status: response.status, headers: response.headers, json: await response.json() }
   }
-  return { server, token, ask }
+  return { server, host, token, ask }
 }
 
 function toJson(body: unknown): string | undefined {

@@ -135,6 +135,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'fast-string-truncated-width': ['src/cli/text/table.ts'],
   hono: ['server'],
   marked: [page],
+  'prom-client': ['src/server/metrics.ts'],
   preact: [page],
   'preact-iso': [page],
   'libsodium-wrappers': ['crypto'],

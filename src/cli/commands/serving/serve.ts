@@ -1,6 +1,7 @@
 // `serve`: the server of many stores, until it is stopped. Prints the address once, on standard
 // output, and a line of JSON for each request, on standard error.
 
+import { setTimeout as pause } from 'node:timers/promises'
 import type { WebConsole } from '../../../console/console.ts'
 import { StoreError } from '../../../errors.ts'
 import type { HostNotice } from '../../../hosting/data-directory.ts'
@@ -28,7 +29,7 @@ import {
   type ServerPlace,
   withServerPlace,
 } from '../../store/server.ts'
-import { syncIntervalOf } from '../../text/times.ts'
+import { parseDuration, syncIntervalOf } from '../../text/times.ts'
 
 export const commands: readonly Command[] = [
   {
@@ -43,6 +44,9 @@ export const commands: readonly Command[] = [
       '--behind-proxy': 'Listen anywhere without TLS: a proxy in front has it',
       '--allow-host <name>': 'A name that requests may call the server by; may be repeated',
       '--allow-origin <origin>': 'A web origin that may call it; may be repeated',
+      '--metrics-port <number>': 'Show figures for Prometheus at /metrics of this port',
+      '--metrics-host <address>': 'Where that listens; else 127.0.0.1',
+      '--drain <duration>': 'Answer for so long, such as 5s, after /readyz has begun to refuse',
       '--sync <interval>': 'Sync stores that have a remote, such as 5m',
       '--max-open <number>': 'How many stores are open at once; else 200',
       '--max-memory <bytes>': 'What the process may use; else 512M',
@@ -75,12 +79,12 @@ const STOP_MS = 14_000
 
 function serve(context: Context, input: Input): Promise<Answer> {
   return withServerPlace(context, input, async (place) => {
+    drainOf(input)
     const recovery = await recoveryOf(context, input)
-    const [{ openHost }, { serveHost }, { mcpRoute }] = await loadServer()
+    const [{ openServer }, { mcpRoute }] = await loadServer()
     const routes = [mcpRoute({ version: packageVersion() })]
     const options = { ...place, ...recovery, ...optionsOf(context, input), routes }
-    const host = await openHost(options)
-    const server = serveHost(host, options)
+    const { host, server } = await openServer(options)
     const ending = 'Ended; all answered changes are safe'
     await context.interrupts.untilStopped(ending, () => run(context, input, { host, server }))
     return { text: '', json: { type: 'serve', ended: true } }
@@ -89,11 +93,7 @@ function serve(context: Context, input: Input): Promise<Answer> {
 
 /** Loaded when a server runs: help reads this file too. */
 function loadServer() {
-  return Promise.all([
-    import('../../../hosting/host.ts'),
-    import('../../../server/serve-host.ts'),
-    import('../../../mcp/mcp.ts'),
-  ])
+  return Promise.all([import('../../../server/serve-host.ts'), import('../../../mcp/mcp.ts')])
 }
 
 interface RunningServer {
@@ -103,18 +103,30 @@ interface RunningServer {
 
 async function run(context: Context, input: Input, { host, server }: RunningServer): Promise<void> {
   const { signal } = context.interrupts
+  const drainMs = drainOf(input)
   let shown: WebConsole | undefined
   try {
-    const { url } = await server.listen()
+    const { url, metricsUrl } = await server.listen()
     shown = input.flag('console') ? await consoleOf(context, input, host.operator) : undefined
     const address = shown?.newAddress()
-    const json = { type: 'serve', url, ...(address !== undefined && { console: address }) }
-    const text = [`Serving on ${url}`, ...(address === undefined ? [] : [`Console: ${address}`])]
+    const json = {
+      type: 'serve',
+      url,
+      ...(address !== undefined && { console: address }),
+      ...(metricsUrl !== undefined && { metrics: metricsUrl }),
+    }
+    const text = [
+      `Serving on ${url}`,
+      ...(address === undefined ? [] : [`Console: ${address}`]),
+      ...(metricsUrl === undefined ? [] : [`Metrics: ${metricsUrl}`]),
+    ]
     process.stdout.write(`${input.flag('json') ? JSON.stringify(json) : text.join('\n')}\n`)
     await new Promise<void>((resolve) => {
       signal.addEventListener('abort', () => resolve(), { once: true })
       if (signal.aborted) resolve()
     })
+    server.drain()
+    await pause(drainMs)
   } finally {
     const late = setTimeout(() => process.exit(0), STOP_MS)
     await shown?.close()
@@ -167,6 +179,7 @@ function optionsOf(
     behindProxy: input.flag('behind-proxy'),
     allowedHosts: input.texts('allow-host'),
     allowedOrigins: input.texts('allow-origin'),
+    metrics: metricsOf(input),
     maxOpen: input.integer('max-open', 1, 100_000) ?? OPEN,
     maxBytes,
     storeLimits: storeLimitsOf(input),
@@ -188,6 +201,23 @@ function tlsOf(input: Input): ServerOptions['tls'] {
     cert: readPlainFile('the certificate', certificate),
     key: readPlainFile('the key of the certificate', key),
   }
+}
+
+function metricsOf(input: Input): ServerOptions['metrics'] {
+  const port = input.integer('metrics-port', 0, 65_535)
+  const host = input.text('metrics-host')
+  if (port !== undefined) return { port, host }
+  if (host === undefined) return undefined
+  throw usageError('--metrics-host needs --metrics-port', 'serve')
+}
+
+const DRAIN_MS_MAX = 600_000
+
+function drainOf(input: Input): number {
+  const text = input.text('drain')
+  const drainMs = text === undefined ? 0 : parseDuration('drain', text)
+  if (drainMs <= DRAIN_MS_MAX) return drainMs
+  throw usageError('--drain must be a duration such as 5s, at most 10m', 'serve')
 }
 
 const units: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30 }

@@ -3,6 +3,7 @@
 import type { WorkOptions } from '../async.ts'
 import { allowedSignersLine } from '../format/sshsig.ts'
 import type { CompactOptions, ObjectAmount } from '../git/object-store.ts'
+import type { Audit } from './audit/audit.ts'
 import type { BuiltOnRedacted } from './redaction/built-on.ts'
 import type { RedactionCertificate } from './redaction/certificate.ts'
 import type { IssuedCertificate, PastRedaction } from './redaction/past-redactions.ts'
@@ -93,6 +94,12 @@ export class StoreMaintenance {
   async report(options: ReportOptions = {}): Promise<AuditReport> {
     const { reportAsMember } = await import('./report/member-report.ts')
     return reportAsMember(this.#session, checkReport(options))
+  }
+
+  /** @internal The trail of a history that is verified as a whole. */
+  async audit(options: WorkOptions = {}): Promise<Audit> {
+    const { auditSession } = await import('./report/member-report.ts')
+    return auditSession(this.#session, checkOptions(options))
   }
 
   /** Makes everything visible to stock git. `close` does it too. */

@@ -2,14 +2,18 @@
 // console that may only read, and an auditor's, look like.
 
 import { readFileSync } from 'node:fs'
+import type { Download } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { reportSigner } from '../../src/cli/report/signed.ts'
 import { sha256OfText } from '../../src/crypto/digest.ts'
 import { formatId } from '../../src/format/id.ts'
 import { formatDeviceCard, generateIdentity } from '../../src/index.ts'
 import { auditorSubject } from '../../src/operations/console/subject.ts'
+import { verifyReport } from '../../src/store/report/report-signature.ts'
 import { browserOfFile, chromiumHere, consolePage, expectAccessible } from '../support/browser.ts'
 import { storeToLookAt } from '../support/console-store.ts'
 import { openedConsole } from '../support/console.ts'
+import { countPrints, hasPrinted } from '../support/in-page.mjs'
 import { author, contentsOf, newStore } from '../support/stores.ts'
 
 const browser = browserOfFile()
@@ -84,17 +88,42 @@ describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
 
   test('verifies every commit and reports on screen and as CSV', async () => {
     const { page } = await opened('/audit')
-    await page.getByRole('button', { name: 'Verify every commit' }).click()
     await page.getByText('all of it holds').waitFor()
-    await page.getByRole('button', { name: 'Make the report' }).click()
-    await page.getByRole('heading', { name: /^Redactions/ }).waitFor()
-    await page.getByText('leaked secret').waitFor()
+    await page.getByRole('button', { name: 'Verify every commit' }).click()
+    await page.getByText('Verifying from').waitFor({ state: 'detached' })
+    await page.getByText('all of it holds').waitFor()
+    await page.getByRole('heading', { name: /^Redactions not confirmed/ }).waitFor()
+    const trail = page.getByRole('region', { name: 'Trail', exact: true })
+    await trail.getByText('redacted 1 version, leaked secret').waitFor()
+    await page.getByLabel('Person, session or device').fill('friday')
+    await page.getByText('2 commits, newest').waitFor()
+    expect(await trail.getByText('redacted').count()).toBe(0)
     const download = page.waitForEvent('download')
-    await page.getByRole('button', { name: 'Download as CSV' }).click()
+    await page.getByRole('button', { name: 'CSV' }).click()
     expect(readFileSync(await (await download).path(), 'utf8')).toContain('redaction')
     await expectAccessible(page)
     await page.emulateMedia({ media: 'print' })
     expect(await page.getByRole('navigation', { name: 'Views' }).isVisible()).toBe(false)
+  })
+
+  test('prints every row of the trail, with the period and who is missing', async () => {
+    const { page, store } = await opened('/audit')
+    for (let row = 0; row < 120; row += 1) await store.as(author).write('/row.md', `${row}`)
+    await page.getByText('There are newer commits').waitFor()
+    await page.getByRole('button', { name: 'Verify every commit' }).click()
+    await page.getByRole('status').getByText('Page 1').waitFor()
+    const { commits } = await store.status()
+    await page.emulateMedia({ media: 'print' })
+    await page.getByText('prints nothing by itself').waitFor()
+    await page.emulateMedia({ media: 'screen' })
+    await page.evaluate(countPrints)
+    await page.getByRole('button', { name: 'Print the trail' }).click()
+    await page.waitForFunction(hasPrinted)
+    await page.emulateMedia({ media: 'print' })
+    expect(await page.locator('tbody tr:visible').count()).toBe(commits)
+    await page.getByText('from the first commit to the newest').waitFor()
+    await page.getByText(/Waiting for dev_/).waitFor()
+    expect(await page.getByText('Page 1').isVisible()).toBe(false)
   })
 
   test('changes settings, turns the guard on and lets a text through', async () => {
@@ -147,13 +176,30 @@ describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
     await store.close()
     const stateDirectory = `${place.stateDirectory}-auditor`
     const places = { directory: place.directory, stateDirectory, identity }
-    const subject = auditorSubject({ places, clock: Date.now })
+    const subject = auditorSubject({
+      places,
+      clock: Date.now,
+      sign: reportSigner(identity, Date.now),
+    })
     const shown = await openedConsole(store, { subject })
-    const address = shown.newAddress().replace('/#', '/audit#')
+    const address = shown.newAddress()
     const { page } = await consolePage(await browser(), address)
-    await page.getByRole('button', { name: 'Verify every commit' }).click()
     await page.getByText('all of it holds').waitFor()
+    await page
+      .getByRole('region', { name: 'Trail', exact: true })
+      .getByText('agent-1')
+      .first()
+      .waitFor()
     await expectAccessible(page)
+    const files: Download[] = []
+    page.on('download', (file) => files.push(file))
+    await page.getByRole('button', { name: 'Download signed report' }).click()
+    await expect.poll(() => files.length).toBe(2)
+    const [report, signature] = await Promise.all(files.map((file) => file.path()))
+    const html = readFileSync(report ?? '')
+    const signer = await verifyReport(html, readFileSync(signature ?? '', 'utf8'), 'unknown')
+    expect(signer.deviceId).toBe(formatId('device', identity.deviceId))
+    expect(html.toString()).not.toMatch(/secret|canary/)
     expect(await page.locator('.rail a').allTextContents()).toHaveLength(2)
     await page.getByRole('link', { name: 'Devices', exact: true }).click()
     await page.getByText('this device').waitFor()

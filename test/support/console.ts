@@ -38,6 +38,7 @@ export function consoleUser(store: MemoryStore, options: Partial<ConsoleUser> = 
     remoteAccess: {},
     textsOutside: () => [],
     clock: Date.now,
+    sign: () => ({ html: '<!doctype html>', signature: '' }),
     ...options,
   }
 }

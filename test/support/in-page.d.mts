@@ -22,3 +22,5 @@ export interface Violation {
 export function keptByPage(): string
 export function timeOfFilter(text: string): Promise<number>
 export function countTrees(): number
+export function countPrints(): void
+export function hasPrinted(): boolean

@@ -90,3 +90,14 @@ export async function timeOfFilter(text) {
 export function countTrees() {
   return performance.getEntriesByName(`${location.origin}/ask/memories.tree`).length
 }
+
+/** Nothing is printed, and `hasPrinted` tells whether it would have been. */
+export function countPrints() {
+  globalThis.print = () => {
+    globalThis.printed = true
+  }
+}
+
+export function hasPrinted() {
+  return globalThis.printed === true
+}

@@ -10,6 +10,7 @@ import { actorOptions, authorOf } from '../call/options.ts'
 import { remoteAccess } from '../machine/remote-access.ts'
 import { textsOutside } from '../machine/scratch-directory.ts'
 import { pageDirectory } from '../own-package.ts'
+import { reportSigner } from '../report/signed.ts'
 import { auditHere, getIdentity, withStoreOrTrail } from '../store/open-store.ts'
 import { markSeen, readSeen } from '../store/seen-conflicts.ts'
 
@@ -65,6 +66,7 @@ async function ofMember(context: Context, input: Input, store: MemoryStore): Pro
     remoteAccess: remoteAccess(context),
     textsOutside: textsOutside(context.environment, store),
     clock: context.clock,
+    sign: reportSigner(getIdentity(context.environment), context.clock),
   })
   return await serve(context, input, subject)
 }
@@ -75,8 +77,13 @@ async function ofAuditor(context: Context, input: Input): Promise<Ending> {
   const { storeDirectory: directory, stateDirectory } = context.environment
   const identity = getIdentity(context.environment)
   const places = { directory, stateDirectory, identity }
+  const { clock } = context
   const { auditorSubject } = await import('../../operations/console/subject.ts')
-  return await serve(context, input, auditorSubject({ places, clock: context.clock }))
+  return await serve(
+    context,
+    input,
+    auditorSubject({ places, clock, sign: reportSigner(identity, clock) }),
+  )
 }
 
 function serve(context: Context, input: Input, subject: ConsoleSubject): Promise<Ending> {

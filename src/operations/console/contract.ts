@@ -7,9 +7,8 @@ import type { Role } from '../../format/directory.ts'
 import type { CommitRange, Position } from '../../store/history/points.ts'
 import type { TimelineFilter, VersionGroup } from '../../store/history/timeline.ts'
 import type { ListedDevice } from '../../store/report/access-events.ts'
-import type { AuditReport } from '../../store/report/audit-report.ts'
-import type { VerifyReport } from '../../store/store-report.ts'
 import type { SyncReport } from '../../store/sync/report.ts'
+import type { TrailRow } from './audit.ts'
 import type { CountedVersion } from './memories.ts'
 import type { operations } from './operations.ts'
 import type { ReviewedMemory } from './review.ts'
@@ -17,7 +16,6 @@ import type { Overview } from './store.ts'
 
 export type {
   Actor,
-  AuditReport,
   CommitRange,
   CountedVersion,
   ListedDevice,
@@ -25,8 +23,9 @@ export type {
   ReviewedMemory,
   SyncReport,
   TimelineFilter,
+  TrailRow,
 }
-export type { Position as MomentInfo, Role, VerifyReport, VersionGroup as TimelineGroup }
+export type { Position as MomentInfo, Role, VersionGroup as TimelineGroup }
 
 type Operations = typeof operations
 
@@ -56,6 +55,8 @@ export type EraseInput = InputOf<'redaction.run'>
 export type WayOut = NonNullable<EraseInput['current']>
 export type EraseResult = ResultOf<'redaction.run'>
 export type ErasureProof = ResultOf<'redaction.proof'>
+export type AuditState = ResultOf<'audit.state'>
+export type TrailInput = InputOf<'audit.trail'>
 export type SettingsView = ResultOf<'settings.show'>
 
 /** The lines of an answer: any number of the first kind, then one of the others. */

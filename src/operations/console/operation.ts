@@ -7,6 +7,7 @@ import type { WorkOptions } from '../../async.ts'
 import type { Clock } from '../../clock.ts'
 import type { Point } from '../../store/history/points.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
+import type { AuditReport } from '../../store/report/audit-report.ts'
 import type { StoreWriter } from '../../store/store-writer.ts'
 import type { SyncOptions } from '../../store/sync/report.ts'
 import type { Access, OperationDefinition } from '../operation.ts'
@@ -19,6 +20,14 @@ export interface SeenMerges {
   readonly mark: (versionIds: readonly string[]) => void
 }
 
+/** A report as a page that needs no other file, and its signature by this device. */
+export interface SignedReport {
+  readonly html: string
+  readonly signature: string
+}
+
+export type SignReport = (report: AuditReport) => SignedReport
+
 export interface ConsoleContext {
   readonly store: MemoryStore
   /** Writes in the name of the user of this console, with the reason of one change. */
@@ -30,6 +39,8 @@ export interface ConsoleContext {
   /** As of `findResidue`, for proofs that a text is erased. */
   readonly textsOutside: () => readonly string[]
   readonly clock: Clock
+  /** Makes a page of a report, and signs it as this device. */
+  readonly sign: SignReport
   /** Belongs to the request: its signal is aborted if the page no longer waits. */
   readonly work: WorkOptions
 }

@@ -1,5 +1,6 @@
 // The catalogue of the console: everything that a member's console answers.
 
+import { auditOperations } from './audit.ts'
 import { devicesOperations } from './devices.ts'
 import { historyOperations } from './history.ts'
 import { memoriesOperations } from './memories.ts'
@@ -10,6 +11,7 @@ import { storeOperations } from './store.ts'
 
 export const operations = {
   ...storeOperations,
+  ...auditOperations,
   ...memoriesOperations,
   ...historyOperations,
   ...revertsOperations,

@@ -16,8 +16,7 @@ import {
 import type { RemoteStatus } from '../../store/sync/remote-state.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import type { Access } from '../operation.ts'
-import { reportCsv } from '../report-csv.ts'
-import { hash, managing, reading, reasonField, short, time, writing } from './operation.ts'
+import { hash, managing, reading, reasonField, short, writing } from './operation.ts'
 
 /** For an auditor, the name and everything else that an auditor cannot see is empty. */
 export interface Overview {
@@ -54,27 +53,7 @@ export interface GuardFinding {
   readonly line: number | undefined
 }
 
-const CERTIFICATES_MAX = 100
-
-export const reportFields = {
-  since: time.optional(),
-  until: time.optional(),
-  /** The texts of certificates. */
-  certificates: z.array(z.string()).max(CERTIFICATES_MAX).optional(),
-}
-
 export const storeOperations = {
-  'audit.verify': reading({}, ({ store, work }) => store.maintenance.verify(work)),
-
-  'audit.report': reading(reportFields, ({ store, textsOutside, work }, input) =>
-    store.maintenance.report({ ...input, ...work, textsOutside }),
-  ),
-
-  'audit.csv': reading(reportFields, async ({ store, clock, textsOutside, work }, input) => {
-    const made = await store.maintenance.report({ ...input, ...work, textsOutside })
-    return { csv: reportCsv(made, clock()) }
-  }),
-
   'store.overview': reading({}, async ({ store, access }): Promise<Overview> => {
     const status = await store.summary()
     const { settings, remotes, deviceName = '' } = status

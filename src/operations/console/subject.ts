@@ -11,15 +11,15 @@ import { type Audit, type AuditOptions, auditStore } from '../../store/audit/aud
 import { listRemotes } from '../../store/clone-remotes.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { devicesOfTrail, listReportedDevices } from '../../store/report/access-events.ts'
-import { type AuditReport, reportAsAuditor } from '../../store/report/audit-report.ts'
+import { reportAsAuditor } from '../../store/report/audit-report.ts'
 import type { StoreChange } from '../../store/watch.ts'
 import { type Access, checkAccess, type OperationDefinition } from '../operation.ts'
-import { reportCsv } from '../report-csv.ts'
 import { parseInput } from '../schemas.ts'
+import { auditOperationsIn, type AuditSource } from './audit.ts'
 import type { InputOf, QuestionName, ResultOf } from './contract.ts'
-import { type ConsoleContext, readingIn } from './operation.ts'
+import { type ConsoleContext, readingIn, type SignReport } from './operation.ts'
 import { operations } from './operations.ts'
-import { type Overview, reportFields } from './store.ts'
+import type { Overview } from './store.ts'
 
 export interface ConsoleSubject {
   /** Answers a question of contract.ts. Rejects with StoreErrors alone, bugs apart. */
@@ -87,6 +87,7 @@ async function answer<Context>(
 interface AuditorUser {
   readonly places: Omit<AuditOptions, 'progress' | 'signal'>
   readonly clock: Clock
+  readonly sign: SignReport
 }
 
 interface AuditorContext extends AuditorUser {
@@ -139,28 +140,23 @@ const auditorOperations = {
     devices: devicesOfTrail(await auditOf(context)),
   })),
 
-  'audit.verify': reading({}, async (context) => {
-    const { entries, memories, head } = await auditOf(context)
-    const versions = entries.reduce((sum, entry) => sum + entry.versions.length, 0)
-    return { commits: entries.length, versions, memories, head }
-  }),
-
-  'audit.report': reading(reportFields, reportOf),
-
-  'audit.csv': reading(reportFields, async (context, input) => {
-    return { csv: reportCsv(await reportOf(context, input), context.clock()) }
-  }),
+  ...auditOperationsIn(sourceOf),
 } satisfies { readonly [Name in QuestionName]?: AuditorAnswer<Name> }
 
 function auditOf({ places, work }: AuditorContext): Promise<Audit> {
   return auditStore({ ...places, ...work })
 }
 
-function reportOf(
-  { places, work }: AuditorContext,
-  input: InputOf<'audit.report'>,
-): Promise<AuditReport> {
-  return reportAsAuditor({ ...places, ...work }, input)
+function sourceOf({ places, sign, clock, work }: AuditorContext): AuditSource {
+  return {
+    key: places,
+    audit: (how) => auditStore({ ...places, ...how }),
+    report: (input) => reportAsAuditor({ ...places, ...work }, input),
+    sign,
+    head: undefined,
+    clock,
+    work,
+  }
 }
 
 function untilAborted(signal: AbortSignal): AsyncIterable<never, void> {

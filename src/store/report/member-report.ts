@@ -45,7 +45,7 @@ export async function reportAsMember(
 }
 
 /** The trail, as `auditStore` lists it, of a history that was verified as a whole. */
-async function auditSession(
+export async function auditSession(
   session: StoreSession,
   { progress, signal }: WorkOptions,
 ): Promise<Audit> {

@@ -2,10 +2,12 @@
 // auditor's is told.
 
 import { describe, expect, test } from 'vitest'
+import { reportSigner } from '../../../src/cli/report/signed.ts'
 import { sha256OfText } from '../../../src/crypto/digest.ts'
 import { formatId } from '../../../src/format/id.ts'
 import { formatDeviceCard, generateIdentity } from '../../../src/index.ts'
 import { auditorSubject } from '../../../src/operations/console/subject.ts'
+import { verifyReport } from '../../../src/store/report/report-signature.ts'
 import { alone, bareRemote } from '../../support/clones.ts'
 import { askerOf, newConsole } from '../../support/console.ts'
 import { author } from '../../support/stores.ts'
@@ -135,8 +137,18 @@ describe('audit', () => {
   test('verifies with progress, and reports on screen and as CSV', async () => {
     const { store, ask } = await secretStore()
     expect(await ask('audit.verify', {})).toMatchObject({ commits: 4, versions: 3, memories: 2 })
-    const report = await ask('audit.report', {})
-    expect(report).toMatchObject({ storeId: store.id, verification: { extent: 'history' } })
+    const state = await ask('audit.state', {})
+    expect(state).toMatchObject({ storeId: store.id, commits: 4, isBehind: false, unconfirmed: [] })
+    await store.as(author).write('/d.md', 'd')
+    expect(await ask('audit.state', {})).toMatchObject({ commits: 4, isBehind: true })
+    await ask('audit.verify', {})
+    const first = await ask('audit.trail', { limit: 3 })
+    expect(first).toMatchObject({ total: 5, data: [{ kind: 'change', created: 1 }, {}, {}] })
+    const rest = await ask('audit.trail', { limit: 3, after: first.nextPage })
+    expect(rest.data.map(({ kind }) => kind)).toEqual(['change', 'genesis'])
+    expect((await ask('audit.trail', { who: 'AGENT-1' })).total).toBe(4)
+    expect((await ask('audit.trail', { kind: 'redact' })).total).toBe(0)
+    expect(JSON.stringify([first, rest])).not.toMatch(/a\.md|key-1/)
     const { csv } = await ask('audit.csv', {})
     expect(csv.split('\r\n')[0]).toContain('type,time,event')
     expect(csv).not.toContain('/a.md')
@@ -186,13 +198,22 @@ describe("an auditor's console", () => {
     const { directory } = place
     const stateDirectory = `${place.stateDirectory}-auditor`
     const places = { directory, stateDirectory, identity }
-    const subject = auditorSubject({ places, clock: Date.now })
+    const subject = auditorSubject({
+      places,
+      clock: Date.now,
+      sign: reportSigner(identity, Date.now),
+    })
     const ask = askerOf(subject)
     const overview = await ask('store.overview', {})
     expect(overview).toMatchObject({ audience: 'auditor', role: 'auditor', access: 'read_only' })
     expect((await ask('devices.list', {})).devices.map(({ name }) => name)).toContain('auditor')
     expect((await ask('audit.verify', {})).commits).toBe(5)
-    expect((await ask('audit.report', {})).verification.extent).toBe('trail')
+    const { html, signature } = await ask('audit.signed', {})
+    expect(html).toContain('Trail verified')
+    const signer = await verifyReport(Buffer.from(html), signature, 'unknown')
+    expect(signer.deviceId).toBe(formatId('device', identity.deviceId))
+    const { data } = await ask('audit.trail', { kind: 'keyring' })
+    expect(data).toMatchObject([{ actions: [{ type: 'device_added', subject: 'auditor' }] }])
     const { csv } = await ask('audit.csv', {})
     expect(csv + JSON.stringify(overview)).not.toMatch(/a\.md|key-1|clean/)
     for (const name of ['memories.tree', 'memory.create', 'sync.run'] as const) {

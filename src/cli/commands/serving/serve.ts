@@ -5,7 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { WebConsole } from '../../../console/console.ts'
 import { StoreError } from '../../../errors.ts'
 import type { HostNotice } from '../../../hosting/data-directory.ts'
-import type { Host, Operator } from '../../../hosting/host.ts'
+import type { Host } from '../../../hosting/host.ts'
+import type { Identity } from '../../../keys/identity.ts'
 import { timestamp } from '../../../operations/wire.ts'
 import type { Server, ServerOptions } from '../../../server/server.ts'
 import {
@@ -20,6 +21,7 @@ import { readPlainFile } from '../../machine/files.ts'
 import { remoteAccess } from '../../machine/remote-access.ts'
 import { textsOutside } from '../../machine/scratch-directory.ts'
 import { packageVersion, pageDirectory } from '../../own-package.ts'
+import { reportSigner } from '../../report/signed.ts'
 import { markSeen, readSeen } from '../../store/seen-conflicts.ts'
 import {
   newStoreOptions,
@@ -86,7 +88,9 @@ function serve(context: Context, input: Input): Promise<Answer> {
     const options = { ...place, ...recovery, ...optionsOf(context, input), routes }
     const { host, server } = await openServer(options)
     const ending = 'Ended; all answered changes are safe'
-    await context.interrupts.untilStopped(ending, () => run(context, input, { host, server }))
+    await context.interrupts.untilStopped(ending, () =>
+      run(context, input, { host, server, identity: place.identity }),
+    )
     return { text: '', json: { type: 'serve', ended: true } }
   })
 }
@@ -99,15 +103,17 @@ function loadServer() {
 interface RunningServer {
   readonly host: Host
   readonly server: Server
+  readonly identity: Identity
 }
 
-async function run(context: Context, input: Input, { host, server }: RunningServer): Promise<void> {
+async function run(context: Context, input: Input, running: RunningServer): Promise<void> {
+  const { server } = running
   const { signal } = context.interrupts
   const drainMs = drainOf(input)
   let shown: WebConsole | undefined
   try {
     const { url, metricsUrl } = await server.listen()
-    shown = input.flag('console') ? await consoleOf(context, input, host.operator) : undefined
+    shown = input.flag('console') ? await consoleOf(context, input, running) : undefined
     const address = shown?.newAddress()
     const json = {
       type: 'serve',
@@ -135,13 +141,17 @@ async function run(context: Context, input: Input, { host, server }: RunningServ
 }
 
 /** On a listener of its own, for this machine alone; it ends when it is locked, the server not. */
-async function consoleOf(context: Context, input: Input, operator: Operator): Promise<WebConsole> {
+async function consoleOf(
+  context: Context,
+  input: Input,
+  { host, identity }: RunningServer,
+): Promise<WebConsole> {
   const { clock } = context
   const author = authorOf(context, input)
   const { hostedSubjects } = await import('../../../operations/console/subject.ts')
   const { openConsole } = await import('../../../console/console.ts')
   const { readPageFiles } = await import('../../../console/page-files.ts')
-  const subjects = hostedSubjects(operator, (store) => ({
+  const subjects = hostedSubjects(host.operator, (store) => ({
     store,
     writer: (reason) => store.as(reason === undefined ? author : { ...author, reason }),
     access: 'read_write',
@@ -152,6 +162,7 @@ async function consoleOf(context: Context, input: Input, operator: Operator): Pr
     remoteAccess: remoteAccess(context),
     textsOutside: textsOutside(context.environment, store),
     clock,
+    sign: reportSigner(identity, clock),
   }))
   const shown = await openConsole({ subjects, page: readPageFiles(pageDirectory), clock })
   void endWhenLocked(shown)

@@ -80,7 +80,8 @@ export function Rail() {
   return (
     <nav class="rail" aria-label="Views">
       {visibleViews().map(({ name, icon, label, also = [] }) => {
-        const isHere = first === name || also.includes(first)
+        const isHome = isAuditor && first === '' && name === 'audit'
+        const isHere = isHome || first === name || also.includes(first)
         return (
           <a key={name} href={addressOf.view(name)} aria-current={isHere ? 'page' : undefined}>
             <Icon name={icon} />

@@ -1,224 +1,195 @@
-// Proofs: that every commit verifies, and a report of who had access, who wrote and which versions
-// were erased. It can be printed.
+// The page for audits: when everything was verified last, the signed report, the redactions that a
+// device has not confirmed, and the trail, which names no path and holds no text.
 
-import type { ComponentChildren } from 'preact'
+import { signal } from '@preact/signals'
 import { useState } from 'preact/hooks'
-import type { AuditReport, VerifyReport } from '../../../../operations/console/contract.ts'
+import type { AuditState, TrailInput } from '../../../../operations/console/contract.ts'
+import { addressOf } from '../../core/address.ts'
 import { ask } from '../../core/ask.ts'
-import { useAction } from '../../core/use-action.ts'
+import { forgetAtEnd } from '../../core/session.ts'
+import { overview } from '../../core/state.ts'
+import { type Action, useAction } from '../../core/use-action.ts'
+import { useAsk } from '../../core/use-ask.ts'
 import { downloadText } from '../../parts/download.ts'
-import { submitting, TimeFields, type TimeSpan } from '../../parts/field.tsx'
-import { Failure, ProgressBar } from '../../parts/labels.tsx'
+import { Failure, Heading, ProgressBar } from '../../parts/labels.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
-import { Slices } from '../../parts/pager.tsx'
 import { absoluteTime, countOf } from '../../parts/times.ts'
+import { PrintedTrail } from './printed-trail.tsx'
+import { rowsOf, type TrailRows, waitingText } from './trail-rows.ts'
+import { TrailFilter, TrailTable } from './trail.tsx'
+
+// In RAM alone: a name never enters an address. It is kept for the user's return.
+const filter = signal<TrailInput>({})
+
+forgetAtEnd(() => {
+  filter.value = {}
+})
 
 export function AuditPage() {
+  const { data, failure } = useAsk('audit.state', {})
+  const [rows, setRows] = useState<TrailRows>()
+  const verifying = useAction<object>()
+  const making = useAction<void>()
+  const choose = (next: TrailInput): void => {
+    filter.value = next
+    // Rows of another filter must not be printed under this one.
+    setRows(undefined)
+  }
   return (
     <>
-      <h1>Audit</h1>
-      <Verification />
-      <Report />
+      <div class="screen-only">
+        <Heading title="Audit">
+          <Reports making={making} onRows={setRows} />
+        </Heading>
+        <ProgressBar progress={making.progress} />
+        <Failure failure={making.failure} />
+        <Verification state={data} verifying={verifying} />
+        <Failure failure={failure} />
+        {data !== undefined && (
+          <>
+            <Unconfirmed state={data} />
+            <section>
+              <h2>Trail</h2>
+              <TrailFilter filter={filter.value} onFilter={choose} />
+              <TrailTable filter={filter.value} />
+            </section>
+          </>
+        )}
+      </div>
+      <PrintedTrail state={data} rows={rows} filter={filter.value} />
     </>
   )
 }
 
-function Verification() {
-  const { run, isRunning, progress, failure, result } = useAction<VerifyReport>()
+interface ReportsProps {
+  readonly making: Action<void>
+  readonly onRows: (rows: TrailRows) => void
+}
+
+/** All of them are about the period that the filter names. */
+function Reports({ making: { run, isRunning }, onRows }: ReportsProps) {
+  const { since, until } = filter.value
+  const span = { since, until }
+  const day = new Date().toISOString().slice(0, 10)
+  const signed = (): void => {
+    void run(async (options) => {
+      const { html, signature } = await ask('audit.signed', span, options)
+      const name = `gitlocket-report-${day}.html`
+      downloadText(name, 'text/html', html)
+      downloadText(`${name}.sig`, 'application/octet-stream', signature)
+    })
+  }
+  const csv = (): void => {
+    void run(async (options) => {
+      const made = await ask('audit.csv', span, options)
+      downloadText(`gitlocket-report-${day}.csv`, 'text/csv', made.csv)
+    })
+  }
+  const printAll = (): void => {
+    void run(async (options) => {
+      onRows(await rowsOf(filter.value, options))
+      // Once they are drawn.
+      requestAnimationFrame(() => setTimeout(() => print()))
+    })
+  }
   return (
-    <section class="no-print">
-      <h2>Verification</h2>
-      <p>
-        <button
-          type="button"
-          class="pri"
-          aria-disabled={isRunning}
-          onClick={() => void run((options) => ask('audit.verify', {}, options))}
-        >
-          Verify every commit
-        </button>
-      </p>
+    <>
+      <button type="button" class="pri" aria-disabled={isRunning} onClick={signed}>
+        {isRunning ? 'Working…' : 'Download signed report'}
+      </button>
+      <button type="button" aria-disabled={isRunning} onClick={csv}>
+        CSV
+      </button>
+      <button type="button" aria-disabled={isRunning} onClick={printAll}>
+        Print the trail
+      </button>
+    </>
+  )
+}
+
+interface VerificationProps {
+  readonly state: AuditState | undefined
+  readonly verifying: Action<object>
+}
+
+function Verification({ state, verifying }: VerificationProps) {
+  const { run, isRunning, progress, failure } = verifying
+  const isKnown = state !== undefined && failure === undefined
+  return (
+    <section class={isKnown ? 'verified' : 'verified unknown'} aria-label="Verification">
       <p role="status">
         {isRunning && 'Verifying from the first commit on…'}
-        {result !== undefined &&
-          `Verified ${countOf(result.commits, 'commit')}, ${countOf(result.versions, 'version')} ` +
-            `and ${countOf(result.memories, 'memory')}: all of it holds.`}
+        {!isRunning && state === undefined && failure === undefined && 'Verifying…'}
+        {!isRunning && isKnown && <VerifiedText state={state} />}
       </p>
+      <button
+        type="button"
+        aria-disabled={isRunning}
+        onClick={() => void run((options) => ask('audit.verify', {}, options))}
+      >
+        Verify every commit
+      </button>
       <ProgressBar progress={progress} />
       <Failure failure={failure} />
+      {isKnown && state.leftOut > 0 && (
+        <p class="failure">
+          {countOf(state.leftOut, 'record')} that this device had verified are not in the history
+          any more, as its user accepted: <code>gitlocket audit</code> lists them.
+        </p>
+      )}
     </section>
   )
 }
 
-function Report() {
-  const [span, setSpan] = useState<TimeSpan>({})
-  const report = useAction<AuditReport>()
-  const csv = useAction<void>()
-  const isRunning = report.isRunning || csv.isRunning
+function VerifiedText({ state }: { readonly state: AuditState }) {
+  const { verifiedAt, commits, versions, memories, headFingerprint, isBehind } = state
   return (
-    <section>
-      <h2>Report</h2>
-      <form
-        class="go no-print"
-        onSubmit={submitting(() => {
-          void report.run((options) => ask('audit.report', span, options))
-        })}
-      >
-        <TimeFields span={span} onSpan={setSpan} />
-        <button type="submit" class="pri" aria-disabled={isRunning}>
-          Make the report
-        </button>
-        <button
-          type="button"
-          aria-disabled={isRunning}
-          onClick={() => {
-            void csv.run(async (options) => {
-              const made = await ask('audit.csv', span, options)
-              downloadText('report.csv', 'text/csv', made.csv)
-            })
-          }}
-        >
-          Download as CSV
-        </button>
-        {report.result !== undefined && (
-          <button type="button" onClick={() => print()}>
-            Print
-          </button>
-        )}
-      </form>
-      <p role="status">{isRunning && 'Verifying, then counting…'}</p>
-      <ProgressBar progress={report.progress ?? csv.progress} />
-      <Failure failure={report.failure} />
-      <Failure failure={csv.failure} />
-      {report.result !== undefined && <ReportView report={report.result} />}
-    </section>
+    <>
+      <b>Last verified {absoluteTime(verifiedAt)}</b>: {countOf(commits, 'commit')},{' '}
+      {countOf(versions, 'version')}, {countOf(memories, 'memory')}; all of it holds.
+      {isBehind && ' There are newer commits: verify again to list them.'}
+      <br />
+      <span class="dim">
+        The twelve words of its head: <span class="words">{headFingerprint.join(' ')}</span>
+      </span>
+    </>
   )
 }
 
-/** On screen and on paper: names no path and holds no content. */
-function ReportView({ report }: { readonly report: AuditReport }) {
-  const { storeId, name, deviceId, role, verification } = report
-  const { extent, head, headFingerprint, commits, versions, memories } = verification
+function Unconfirmed({ state: { unconfirmed } }: { readonly state: AuditState }) {
+  if (unconfirmed.length === 0) return null
+  const isMember = overview.value?.audience === 'member'
   return (
-    <div class="report">
-      <dl>
-        <dt>Store</dt>
-        <dd>
-          {name} <code>{storeId}</code>
-        </dd>
-        <dt>Made by</dt>
-        <dd>
-          <code>{deviceId}</code>, {role}
-        </dd>
-        <dt>Verified</dt>
-        <dd>
-          {extent === 'history' ? 'everything' : 'all but contents, paths and settings'}:{' '}
-          {countOf(commits, 'commit')}, {countOf(versions, 'version')},{' '}
-          {countOf(memories, 'memory')}
-        </dd>
-        <dt>Head</dt>
-        <dd>
-          <code>{head}</code>
-          <br />
-          {headFingerprint.join(' ')}
-        </dd>
-      </dl>
-      <Access report={report} />
-      <Writes report={report} />
-      <Redactions report={report} />
-    </div>
-  )
-}
-
-interface ReportOnly {
-  readonly report: AuditReport
-}
-
-function Access({ report: { access, devices } }: ReportOnly) {
-  const names = new Map(devices.map(({ deviceId, name }) => [deviceId, name]))
-  const nameOf = (id: string): string => names.get(id) || id
-  return (
-    <Table
-      title="Access"
-      rows={access}
-      columns={['When', 'By', 'What', 'Device']}
-      cells={({ time, deviceId, action }) => [
-        absoluteTime(time),
-        nameOf(deviceId),
-        action.type.replaceAll('_', ' ') + ('role' in action ? `: ${action.role}` : ''),
-        'deviceId' in action ? nameOf(action.deviceId) : '',
-      ]}
-    />
-  )
-}
-
-function Writes({ report: { writes } }: ReportOnly) {
-  return (
-    <Table
-      title="Writes"
-      rows={writes}
-      columns={['Day (UTC)', 'Actor', 'Session', 'Created', 'Modified', 'Deleted', 'Redacted']}
-      cells={({ day, actor, session, created, modified, deleted, redacted }) =>
-        [day, actor?.id ?? '', session ?? ''].concat(
-          [created, modified, deleted, redacted].map((count) => count.toLocaleString()),
-        )
-      }
-    />
-  )
-}
-
-const absences = {
-  nothing_found: 'nothing is left',
-  may_be_repeated: 'may be repeated',
-  found: 'FOUND',
-} as const
-
-function Redactions({ report: { redactions } }: ReportOnly) {
-  return (
-    <Table
-      title="Redactions"
-      rows={redactions}
-      columns={['When', 'Why', 'Versions', 'Search', 'Not confirmed by']}
-      cells={({ time, reason, versionIds, absence, ...open }) => [
-        absoluteTime(time),
-        reason?.replaceAll('_', ' ') ?? '',
-        versionIds.length.toLocaleString(),
-        absence === undefined ? 'not searched' : absences[absence],
-        [
-          ...open.unconfirmedDevices.map(({ name, deviceId }) => name || deviceId),
-          ...open.unconfirmedRemotes,
-        ].join(', '),
-      ]}
-    />
-  )
-}
-
-interface AuditTableProps<Row> {
-  readonly title: string
-  readonly rows: readonly Row[]
-  readonly columns: readonly string[]
-  readonly cells: (row: Row) => readonly ComponentChildren[]
-}
-
-function Table<Row>({ title, rows, columns, cells }: AuditTableProps<Row>) {
-  return (
-    <section>
-      <h3>
-        {title} <span class="dim">{rows.length.toLocaleString()}</span>
-      </h3>
-      <Slices label={title} rows={rows}>
-        {(slice) => (
-          <ListTable label={title} heads={columns}>
-            {slice.map((row, index) => (
-              <tr key={index}>
-                {cells(row).map((cell, at) => (
-                  <td key={at}>{cell}</td>
-                ))}
-              </tr>
-            ))}
-          </ListTable>
-        )}
-      </Slices>
+    <section class="unconfirmed">
+      <h2>
+        Redactions not confirmed <span class="dim">{unconfirmed.length}</span>
+      </h2>
+      <p>
+        These devices have not shown yet that they erased the versions. Each confirms with its next
+        sync.
+      </p>
+      <ListTable label="Redactions not confirmed" heads={['Redacted', 'Why', 'Waiting for']}>
+        {unconfirmed.map(({ commit, time, reason, versions, devices }) => (
+          <tr key={commit}>
+            <th scope="row">
+              {countOf(versions, 'version')}, {absoluteTime(time)}
+            </th>
+            <td>{reason?.replaceAll('_', ' ')}</td>
+            <td>
+              {devices.map((device) => (
+                <div key={device.deviceId}>{waitingText(device)}</div>
+              ))}
+            </td>
+          </tr>
+        ))}
+      </ListTable>
+      {isMember && (
+        <p>
+          <a class="button" href={addressOf.view('redaction')}>
+            Open redactions
+          </a>
+        </p>
+      )}
     </section>
   )
 }

@@ -105,13 +105,13 @@ function Nothing() {
   )
 }
 
-interface CardProps {
+interface ReviewCardProps {
   readonly card: ReviewCard
   readonly isFirst: boolean
   readonly onKeep: () => void
 }
 
-function Card({ card, isFirst, onKeep }: CardProps) {
+function Card({ card, isFirst, onKeep }: ReviewCardProps) {
   if (card.kind === 'merge') return <MergeCard card={card} onKeep={onKeep} />
   return <WriterCard card={card} isFirst={isFirst} onKeep={onKeep} />
 }

@@ -40,7 +40,7 @@ export type Fetched =
   | { readonly kind: 'empty' }
   /** The remote has shown this head before, and our history contains it. */
   | { readonly kind: 'seen'; readonly head: Oid }
-  /** Our own head, as after a join. */
+  /** Our own head, or one that it was made on. */
   | { readonly kind: 'ours'; readonly head: SeenHead }
   | FetchedHead
 
@@ -69,15 +69,36 @@ export async function fetchHead(peer: Peer, incoming: Incoming): Promise<Fetched
     const isSeenHere = async (): Promise<boolean> => (await known.seenHere()) !== undefined
     if (seen?.oid === head && (await isSeenHere())) return { kind: 'seen', head }
     if (options.only === 'push') throw movedError()
-    const { commit: oid, height, record } = await peer.session.reading((now) => now.head)
-    if (oid === head && (seen === undefined || (await isSeenHere()))) {
-      return { kind: 'ours', head: { oid, height, record } }
+    const ours = await findOurs(peer.session, head, seen === undefined)
+    if (ours !== undefined && (seen === undefined || (await isSeenHere()))) {
+      return { kind: 'ours', head: ours }
     }
     const bytes = await fetchMissing(peer, connection, head, incoming)
     return { kind: 'fetched', head, seen, incoming, bytes }
   } finally {
     await connection.close()
   }
+}
+
+/**
+ * The remote's head if it is ours, or with `orBefore` one that ours was made on lately: what a
+ * join has verified and enrolled a device on, whose history it need not read again.
+ */
+async function findOurs(
+  session: StoreSession,
+  head: Oid,
+  orBefore: boolean,
+): Promise<SeenHead | undefined> {
+  const { commit: oid, height, record } = await session.reading((now) => now.head)
+  if (oid === head) return { oid, height, record }
+  const { objects } = session
+  if (!orBefore || objects.read(head) === undefined) return undefined
+  for (const before of walkBack(objects, oid)) {
+    if (before.oid !== head) continue
+    const known = decodeAt(session, head)
+    return { oid: head, height: known.record.height, record: known.hash }
+  }
+  return undefined
 }
 
 /** Returns the number of bytes received. */
@@ -129,7 +150,12 @@ function chooseHaves(
 ): readonly Oid[] {
   const haves = new Set<Oid>([head])
   if (tracked !== undefined && objects.read(tracked) !== undefined) haves.add(tracked)
-  for (const oid of walkBack(objects, head)) haves.add(oid)
+  let wanted = 1
+  for (const { back, oid } of walkBack(objects, head)) {
+    if (back !== wanted) continue
+    haves.add(oid)
+    wanted *= 2
+  }
   for (let back = WALK_MAX; back <= known.length; back *= 2) {
     const entry = known.at(-back)
     // Another process may have redacted since, which gives the commit another id.
@@ -138,14 +164,12 @@ function chooseHaves(
   return [...haves]
 }
 
-function* walkBack(objects: ObjectSource, head: Oid): Generator<Oid> {
-  let next: Oid | undefined = head
-  for (let back = 0, wanted = 1; back < WALK_MAX && next !== undefined; back += 1) {
-    if (back === wanted) {
-      yield next
-      wanted *= 2
-    }
-    next = parseLinks(readCommitBytes(objects, next)).parents[0]
+/** The first parents of a commit, the newest first. */
+function* walkBack(objects: ObjectSource, head: Oid): Generator<{ back: number; oid: Oid }> {
+  let oid = parseLinks(readCommitBytes(objects, head)).parents[0]
+  for (let back = 1; back < WALK_MAX && oid !== undefined; back += 1) {
+    yield { back, oid }
+    oid = parseLinks(readCommitBytes(objects, oid)).parents[0]
   }
 }
 

@@ -42,6 +42,19 @@ describe('joining', () => {
     expect(await first.store.devices.list()).toHaveLength(2)
   })
 
+  test('reads the history once', { tags: 'slow' }, async () => {
+    const { first, remote } = await hosted()
+    for (let index = 0; index < 400; index += 1) {
+      await first.store.as(author).write('/a.md', String(index))
+    }
+    await sync(first)
+    const { commits } = await first.store.status()
+    const steps: number[] = []
+    await joinClone(first, remote, { progress: (done) => steps.push(done) })
+    expect(steps.at(-1)).toBeGreaterThanOrEqual(commits)
+    expect(steps).toEqual(steps.toSorted((a, b) => a - b))
+  })
+
   test(
     'works for a device that an owner has added by its card, without any secret',
     { tags: 'slow' },

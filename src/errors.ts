@@ -178,8 +178,22 @@ export interface ErrorDetails {
   readonly limit?: number
   /** Commits that a remote has received before sending more failed. */
   readonly sentCommits?: number
+  /** For a store that was put back: the head that was verified here last, and the present one. */
+  readonly verified?: HeadState
+  readonly present?: HeadState
   /** The `RedactionCertificate` of a redaction that is not erased from the disk yet. */
   readonly certificate?: object
+}
+
+/** A head, as people compare heads of different times or machines. */
+export interface HeadState {
+  /** 40 hex digits; undefined where an earlier release noted the head. */
+  readonly commit: string | undefined
+  readonly height: number
+  /** ms since 1970: when it was verified here, or written. */
+  readonly time: number | undefined
+  /** Twelve words (FORMAT §9.2). */
+  readonly words: readonly string[]
 }
 
 export interface StoreErrorOptions {

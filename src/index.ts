@@ -11,6 +11,7 @@ export type {
   EnvelopeCode,
   ErrorCode,
   ErrorDetails,
+  HeadState,
   OpenCode,
   RemoteCode,
   RequestCode,

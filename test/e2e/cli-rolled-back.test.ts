@@ -45,6 +45,31 @@ describe('a writer that became an auditor', () => {
   })
 })
 
+test('a store that was put back names both heads', { tags: 'slow' }, async () => {
+  const { first } = await pairOfMachines()
+  const backup = `${first.directory}/backup`
+  cpSync(first.store, backup, { recursive: true })
+  const { head_fingerprint: before } = await first.json('status')
+  await first.ok('create', 'more.md', '--text', 'more')
+  const { head_fingerprint: after, head } = await first.json('status')
+  rmSync(first.store, { recursive: true })
+  cpSync(backup, first.store, { recursive: true })
+  const heads = { verified: { words: after, commit: head }, present: { words: before } }
+  const refused = await first.call(['ls'])
+  expect(refused.exitCode).toBe(12)
+  for (const words of [before, after]) expect(refused.stderr).toContain([words].flat().join(' '))
+  const failed = await first.call(['ls', '--json'])
+  expect(JSON.parse(failed.stderr)).toMatchObject({ error: { code: 'rolled_back', ...heads } })
+  for (let time = 0; time < 2; time += 1) {
+    const { stdout, exitCode } = await first.call(['status', '--json'])
+    expect([exitCode, JSON.parse(stdout)]).toMatchObject([12, { state: 'rolled_back', ...heads }])
+  }
+  const shown = await first.call(['status'])
+  expect([shown.exitCode, shown.stdout]).toEqual([12, expect.stringContaining('rolled back')])
+  await first.ok('verify', '--accept-rolled-back')
+  expect(await first.json('status')).toMatchObject({ head_fingerprint: before })
+})
+
 test(
   'a member repairs the remote, and learns so if it tries to accept it',
   { tags: 'slow' },

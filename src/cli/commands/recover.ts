@@ -4,14 +4,21 @@
 import { hasCode } from '../../errors.ts'
 import { findIdentity, withIdentityFile } from '../../home/identity-file.ts'
 import type { Identity } from '../../keys/identity.ts'
+import { listRemotes } from '../../store/clone-remotes.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { openStore } from '../../store/open.ts'
 import type { OpenOptions } from '../../store/session/open-options.ts'
-import type { Answer, Command, Context, Input } from '../call/command.ts'
+import {
+  type Answer,
+  type Command,
+  CommandError,
+  type Context,
+  type Input,
+} from '../call/command.ts'
 import { deviceNameOf, deviceNameOption } from '../call/options.ts'
 import { type EntrySecret, withSecret } from '../machine/secrets.ts'
-import { closing } from '../store/open-store.ts'
-import { noteStoreHere } from '../store/vanished.ts'
+import { checkIsDirectory, closing } from '../store/open-store.ts'
+import { findVanished, isNothingHere, noteStoreHere, vanishedError } from '../store/vanished.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { nameLines, namesakeLines } from '../text/device-text.ts'
 
@@ -31,6 +38,7 @@ export const commands: readonly Command[] = [
 
 async function recover(context: Context, input: Input): Promise<Answer> {
   const deviceName = deviceNameOf(context, input)
+  await checkIsHere(context)
   const known = findIdentity(context.environment)
   if (known !== undefined) {
     const store = await openIfEnrolled(context, known)
@@ -42,6 +50,23 @@ async function recover(context: Context, input: Input): Promise<Answer> {
     ),
   )
   return closing(store, (enrolled) => describe(context, enrolled, true))
+}
+
+/** Throws `not_a_store`, before anyone is asked for a secret. */
+async function checkIsHere({ environment }: Context): Promise<void> {
+  const { storeDirectory } = environment
+  const vanished = findVanished(environment)
+  if (vanished !== undefined) throw vanishedError(environment, vanished)
+  if (isNothingHere(environment)) {
+    const hint =
+      'Get yours with `gitlocket join <url>`, which takes the passphrase or the recovery key; ' +
+      'for a store that is elsewhere on this machine, add --store <directory>'
+    const message = `There is no store on this machine: nothing is at ${storeDirectory}`
+    throw new CommandError('not_a_store', message, hint, { place: '' })
+  }
+  checkIsDirectory(storeDirectory)
+  // Reads the public id alone, and throws for any other repository.
+  await listRemotes(storeDirectory)
 }
 
 async function openIfEnrolled(

@@ -1,5 +1,6 @@
 // `status`: the state of the store; for an auditor, who cannot open it, the verified trail.
 
+import { StoreError } from '../../errors.ts'
 import { timestamp, type Wire } from '../../operations/wire.ts'
 import type { Audit } from '../../store/audit/audit.ts'
 import { listRemotes } from '../../store/clone-remotes.ts'
@@ -10,9 +11,11 @@ import type { RemoteStatus } from '../../store/sync/remote-state.ts'
 import type { Answer, Command, Context } from '../call/command.ts'
 import { cacheBytes } from '../machine/disk-usage.ts'
 import { auditHere, withStoreOrTrail } from '../store/open-store.ts'
+import { exitCodeOf, headJson } from '../terminal/output.ts'
 import { deviceText, namesInTrail } from '../text/device-text.ts'
 import { joinAddress } from '../text/members.ts'
 import { erasedText, reclaimableJson, repeatedText } from '../text/reclaimable.ts'
+import { findRolledBack, rolledBackLines } from '../text/rolled-back.ts'
 import { clockText, timeFormat } from '../text/times.ts'
 import { wire } from '../text/wire.ts'
 import { countText, numberText, sizeText } from '../text/words.ts'
@@ -33,7 +36,28 @@ function status(context: Context): Promise<Answer> {
     const found = await store.status()
     return { text: statusText(context, found), json: statusJson(context, found) }
   }
-  return withStoreOrTrail(context, asMember, () => statusOfTrail(context))
+  return withStoreOrTrail(context, asMember, () => statusOfTrail(context)).catch((error: unknown) =>
+    statusOfRolledBack(context, error),
+  )
+}
+
+/** The two heads to compare with another machine: nothing else of the store can be believed. */
+function statusOfRolledBack({ environment, exactTimes }: Context, error: unknown): Answer {
+  const found = findRolledBack(error)
+  if (found === undefined) throw error
+  const store = environment.storeDirectory
+  const lines = rolledBackLines(found, timeFormat({ exactTimes }))
+  return {
+    text: [`Store      ${store}`, 'State      rolled back, or replaced', ...lines, ''].join('\n'),
+    json: {
+      store,
+      state: 'rolled_back',
+      verified: headJson(found.verified),
+      present: headJson(found.present),
+    },
+    failures: [new StoreError('rolled_back', 'The store is older than this device has seen it')],
+    exitCode: exitCodeOf(error),
+  }
 }
 
 function statusText(context: Context, found: StoreStatus): string {

@@ -14,9 +14,6 @@ export type EntrySecret =
   | { readonly recoveryKey: string }
   | { readonly operatorSecret: string }
 
-const RECOVERY_KEY = /^\s*GLKR1-/i
-const OPERATOR_SECRET = /^\s*GLKO1-/i
-
 /** The passphrase for `init`; undefined without a file and a terminal, or for empty input. */
 export async function findFirstPassphrase(context: Context): Promise<string | undefined> {
   const file = context.environment.passphraseFile
@@ -41,6 +38,10 @@ const leastLength = `at least ${passphraseCharactersMin} characters`
 
 /** What the store would refuse is not asked for again. */
 function checkLength(secret: string): void {
+  if (findKeyText(secret) !== undefined) {
+    const hint = 'Choose other words; `join` and `recover` take the recovery key too'
+    throw new CommandError('invalid_input', 'A recovery key cannot be the passphrase', hint)
+  }
   if (Array.from(secret).length >= passphraseCharactersMin) return
   const hint = 'A few random words are long enough, and easy to remember'
   throw new CommandError('invalid_input', `A passphrase must have ${leastLength}`, hint)
@@ -69,30 +70,45 @@ async function getSecrets(context: Context): Promise<readonly [EntrySecret, Entr
   const operatorSecret = findOperatorSecret(context)
   if (operatorSecret !== undefined) return [{ operatorSecret }]
   if (recoveryKeyFile !== undefined) {
-    return [checked(readSecretFile('the recovery key', recoveryKeyFile))]
+    const text = readSecretFile('the recovery key', recoveryKeyFile)
+    return [checked(findKeyText(text) ?? text)]
   }
   if (passphraseFile !== undefined) {
     const [passphrase, marked] = readMarkedSecret('the passphrase', passphraseFile)
+    const key = findKeyText(passphrase)
+    if (key !== undefined) return [checked(key)]
     return marked === undefined ? [{ passphrase }] : [{ passphrase }, { passphrase: marked }]
   }
   const variable = 'GITLOCKET_PASSPHRASE_FILE or GITLOCKET_RECOVERY_KEY_FILE'
   const typed = await askSecret(context, 'Passphrase or recovery key', variable)
-  const isKey = RECOVERY_KEY.test(typed) || OPERATOR_SECRET.test(typed)
-  return [isKey ? checked(typed.trim()) : { passphrase: typed }]
+  const key = findKeyText(typed)
+  return [key === undefined ? { passphrase: typed } : checked(key)]
+}
+
+/**
+ * A recovery key or an operator secret with the prefix that its reader expects. People type spaces,
+ * dashes of any kind or nothing between the groups, and `I` or `L` for the 1 of the prefix.
+ */
+function findKeyText(typed: string): string | undefined {
+  const digits = typed.replaceAll(/[\s\p{Dash}.,:;_/]/gu, '').toUpperCase()
+  const [prefix, kind = ''] = /^GLK([RO0])[1IL]/.exec(digits) ?? []
+  if (prefix === undefined) return undefined
+  return `GLK${kind === 'R' ? 'R' : 'O'}1-${digits.slice(prefix.length)}`
 }
 
 /** The operator secret that the recovery key of a new store follows from, if there is one. */
 export function findOperatorSecret({ environment }: Context): string | undefined {
   const { operatorSecretFile: file } = environment
   if (file === undefined) return undefined
-  const operatorSecret = readSecretFile('the operator secret', file)
+  const text = readSecretFile('the operator secret', file)
+  const operatorSecret = findKeyText(text) ?? text
   checked(operatorSecret)
   return operatorSecret
 }
 
 /** Rejects a mistyped recovery key or operator secret before any remote is contacted. */
 function checked(typed: string): EntrySecret {
-  const isOperator = OPERATOR_SECRET.test(typed)
+  const isOperator = typed.startsWith('GLKO1-')
   try {
     if (isOperator) {
       parseOperatorSecret(typed)

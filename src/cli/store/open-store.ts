@@ -6,6 +6,7 @@ import { StoreError, hasCode } from '../../errors.ts'
 import { attempt } from '../../home/files.ts'
 import { findIdentity } from '../../home/identity-file.ts'
 import type { Identity } from '../../keys/identity.ts'
+import { plainMessage, surfaceOf } from '../../operations/error-surface.ts'
 import type { Audit, AuditOptions } from '../../store/audit/audit.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { openStore } from '../../store/open.ts'
@@ -14,7 +15,9 @@ import { CommandError, type Context } from '../call/command.ts'
 import type { Environment } from '../call/environment.ts'
 import { isRealDirectory } from '../machine/memory-files.ts'
 import { withProgress } from '../terminal/progress.ts'
-import { clockNotice } from '../text/times.ts'
+import { findRolledBack, rolledBackLines } from '../text/rolled-back.ts'
+import { clockNotice, timeFormat } from '../text/times.ts'
+import { listOf } from '../text/words.ts'
 import {
   findVanished,
   firstStore,
@@ -60,7 +63,7 @@ export async function withStore<T>(
       ...accepting,
     }),
   ).catch((error: unknown) => {
-    throw explained(error)
+    throw explained(context, error)
   })
   noteStoreHere(environment, store.id)
   return closing(store, async () => {
@@ -112,7 +115,7 @@ export async function auditing<T>(
       ...options,
     }),
   ).catch((error: unknown) => {
-    throw explained(error)
+    throw explained(context, error)
   })
 }
 
@@ -147,7 +150,13 @@ export function checkIsDirectory(path: string): void {
 }
 
 /** An error of opening a store, with a hint that names the commands to use. */
-function explained(error: unknown): unknown {
+function explained(context: Context, error: unknown): unknown {
+  const rolledBack = findRolledBack(error)
+  if (rolledBack !== undefined && error instanceof StoreError) {
+    const lines = rolledBackLines(rolledBack, timeFormat(context))
+    const message = `${plainMessage(error)}\n${listOf(lines)}`
+    return new CommandError(error.code, message, surfaceOf(error).advice, error)
+  }
   if (hasCode(error, 'wrong_key')) {
     const hint =
       '`gitlocket recover` enrols this machine with a passphrase or the recovery key, or an ' +

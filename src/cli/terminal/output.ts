@@ -2,8 +2,9 @@
 // with --json both are one JSON value on one line. On a terminal, hidden characters that an agent
 // may have written into a memory are marked, and escaped in JSON, which keeps its value.
 
-import { StoreError, hasCode } from '../../errors.ts'
+import { type HeadState, StoreError, hasCode } from '../../errors.ts'
 import { plainMessage, surfaceOf } from '../../operations/error-surface.ts'
+import { timestamp, type Wire } from '../../operations/wire.ts'
 import { visible, visibleJson } from '../../text/visible.ts'
 import { CommandError, type Answer } from '../call/command.ts'
 
@@ -101,11 +102,19 @@ function whereText(error: unknown): string {
     : `${at}, in lines ${lines.join(', ')}`
 }
 
+/** A head that an error or an answer names. */
+export function headJson({ commit, height, time, words }: HeadState): Wire {
+  const at = time === undefined ? null : timestamp(time)
+  return { commit: commit ?? null, height, time: at, words }
+}
+
 function detailsOf(error: StoreError): Readonly<Record<string, unknown>> {
-  const { memoryId, versionIds, ...others } = error.details
+  const { memoryId, versionIds, verified, present, ...others } = error.details
   return {
     ...others,
     ...(memoryId === undefined ? {} : { memory_id: memoryId }),
     ...(versionIds === undefined ? {} : { memory_version_ids: versionIds }),
+    ...(verified === undefined ? {} : { verified: headJson(verified) }),
+    ...(present === undefined ? {} : { present: headJson(present) }),
   }
 }

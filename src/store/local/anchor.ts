@@ -52,6 +52,11 @@ export class Anchor {
     this.#reload()
   }
 
+  /** When this device last noted a head or reserved numbers, by its disk; ms since 1970. */
+  get notedAt(): number | undefined {
+    return this.#owner.disk.stat(this.#place.path)?.mtimeMs
+  }
+
   /** The newest head that this device has verified, if any. */
   get verified(): VerifiedHead | undefined {
     if (this.#file === undefined) return undefined

@@ -1,12 +1,13 @@
 // Checks that a store contains what this device last verified of it (FORMAT §9), and records that.
 
-import { hasCode, StoreError } from '../../errors.ts'
+import { hasCode, type HeadState, StoreError } from '../../errors.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import type { AuditKeys } from '../../keys/epoch.ts'
 import { inSlices } from '../../time-slice.ts'
 import { areLostCommitsLate } from '../access/post-revocation.ts'
 import { containsRecord, type RecordSource } from '../commits/ancestors.ts'
-import type { Anchor } from '../local/anchor.ts'
+import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
+import type { Anchor, VerifiedHead } from '../local/anchor.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
 import type { StoreSource } from './store-id.ts'
 
@@ -39,12 +40,36 @@ export async function keepUp(
   } catch (error) {
     const { head } = snapshot
     const left = anchor.verified?.commit
-    if (left === undefined || !(await areLostCommitsLate(source, left, head.commit))) throw error
+    if (left === undefined || !(await areLostCommitsLate(source, left, head.commit))) {
+      throw await withStates(error, source, anchor, head)
+    }
     const { objects } = source
     // A process that has moved the head since has updated the anchor too.
     const accept = async () => objects.head === head.commit && anchor.accept(head)
     await lockedIfAllowed(objects, accept)
   }
+}
+
+/** Adds the last verified head and the present one, for people to compare. */
+async function withStates(
+  error: unknown,
+  source: StoreSource<AuditKeys>,
+  anchor: Anchor,
+  head: Head,
+): Promise<unknown> {
+  const { verified, notedAt } = anchor
+  if (!hasCode(error, 'rolled_back') || verified === undefined) return error
+  // A list of words, which little else needs.
+  const { headFingerprint } = await import('../../format/fingerprint.ts')
+  const { objects, storeId, epochs } = source
+  const stateOf = (at: VerifiedHead, time: number | undefined): HeadState => {
+    const { commit, height, record } = at
+    return { commit, height, time, words: headFingerprint(storeId, record) }
+  }
+  const bytes = readCommitBytes(objects, head.commit)
+  const written = decodeCommit(storeId, epochs, head.commit, bytes).record.time
+  const details = { verified: stateOf(verified, notedAt), present: stateOf(head, written) }
+  return new StoreError(error.code, error.message, { cause: error, details })
 }
 
 /**

@@ -222,8 +222,9 @@ describe('the files that a browser loads', () => {
       .reduce((sum, name) => sum + gzipSync(readFileSync(new URL(name, assets))).length, 0)
 
   test.each([
-    ['the first page', /^index-.*\.js$/, 80_000],
+    ['the first page', /^index-.*\.js$/, 70_000],
     ['the pages of redaction, devices, sync, audit and settings', /^care-.*\.js$/, 20_000],
+    ['Markdown', /^markdown-html-.*\.js$/, 30_000],
     ['the editor', /^code-editor-.*\.js$/, 125_000],
     ['the styles', /\.css$/, 12_000],
   ])('%s is within its budget', (_, pattern, budget) => {
@@ -233,6 +234,6 @@ describe('the files that a browser loads', () => {
   })
 
   test('nothing else is in it but the icon of the tab', () => {
-    expect(readdirSync(assets)).toHaveLength(5)
+    expect(readdirSync(assets)).toHaveLength(6)
   })
 })

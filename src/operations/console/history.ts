@@ -64,8 +64,8 @@ const mergesMax = 1000
 export const historyOperations = {
   'moment.density': reading(
     { stretches: z.int().min(1).max(STRETCHES_MAX) },
-    async ({ store }, { stretches: most }) => {
-      const stretches = await store.history.stretches(most)
+    async ({ store, work }, { stretches: most }) => {
+      const stretches = await store.history.stretches(most, work)
       const last = stretches.at(-1)
       return { commits: last === undefined ? 0 : last.first + last.commits - 1, stretches }
     },

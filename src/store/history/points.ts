@@ -37,6 +37,10 @@ export interface CommitRange {
   /** The times of its first and of its last one. */
   readonly from: number
   readonly to: number
+  /** The session, or else the actor, of its last one. */
+  readonly writer: string | undefined
+  readonly merges: number
+  readonly redactions: number
 }
 
 /** The commits that had been made by a point, as far as this history knows. */
@@ -112,18 +116,39 @@ export function placeOf(history: History, point: PointOrPosition): Position {
 }
 
 /** Splits the history into at most `most` ranges of about equal length. Throws `invalid_input`. */
-export function rangesOf(history: History, most: number): readonly CommitRange[] {
+export function* rangesOf(
+  history: History,
+  most: number,
+): Generator<undefined, readonly CommitRange[]> {
   if (!Number.isInteger(most) || most < 1) {
     throw new StoreError('invalid_input', 'The number of ranges must be 1 or more')
   }
   const { length } = history.commits
   const count = Math.min(most, length)
   const starts = Array.from({ length: count + 1 }, (_, n) => Math.floor((n * length) / count))
-  return starts.slice(0, -1).map((start, index) => {
+  const ranges: CommitRange[] = []
+  for (const [index, start] of starts.slice(0, -1).entries()) {
     const end = starts[index + 1] ?? length
-    const [from, to] = [history.timeAt(start), history.timeAt(end - 1)]
-    return { first: start + 1, commits: end - start, from, to }
-  })
+    ranges.push(yield* rangeBetween(history, start, end))
+  }
+  return ranges
+}
+
+function* rangeBetween(
+  history: History,
+  start: number,
+  end: number,
+): Generator<undefined, CommitRange> {
+  let [merges, redactions] = [0, 0]
+  for (let position = start; position < end; position += 1) {
+    if (history.isMerge({ position })) merges += 1
+    if (history.commits.at(position)?.kind === 'redact') redactions += 1
+    yield
+  }
+  const { session, actor } = history.commits.at(end - 1) ?? {}
+  const [from, to] = [history.timeAt(start), history.timeAt(end - 1)]
+  const commits = end - start
+  return { first: start + 1, commits, from, to, writer: session ?? actor?.id, merges, redactions }
 }
 
 function commitAt({ commits }: History, position: number): CommitEntry {

@@ -185,6 +185,7 @@ describe('moments', () => {
       next += stretch.commits
     }
     expect(next).toBe(commits + 1)
+    expect(stretches.at(-1)).toMatchObject({ merges: 0, redactions: 0 })
   })
 
   test('are compared by path and text', async () => {

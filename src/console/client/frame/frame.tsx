@@ -22,6 +22,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { submitting } from '../parts/field.tsx'
 import { Icon, Logo } from '../parts/icons.tsx'
 import { Failure } from '../parts/labels.tsx'
+import { loadMarkdown } from '../parts/markdown.tsx'
 import { absoluteTime, countOf } from '../parts/times.ts'
 import { Palette } from './palette.tsx'
 import { Side } from './side.tsx'
@@ -41,6 +42,8 @@ export function Frame() {
   const lost = useMoment(at)
   useEffect(() => {
     void followEvents()
+    // After the first view is drawn; a reader of a memory tells if it fails.
+    loadMarkdown().catch(() => undefined)
     return reportUse()
   }, [])
   useFocusOnView(path)
@@ -260,7 +263,10 @@ const HELP: readonly (readonly [string, string])[] = [
   ['j, k', 'in a memory: an older version, a newer one'],
   ['g then a letter', views.map(({ key, name }) => `${key} ${name}`).join(', ')],
   ['Arrow keys, Home, End, Enter', 'in a tree: move, open and close, show'],
-  ['Arrow keys, in the line of time', 'one commit earlier or later'],
+  [
+    'Arrow keys, in the line of time',
+    'one commit earlier or later; with a memory open, left and right: its change before or after',
+  ],
   ['Ctrl+S, in the editor', 'save'],
   ['Escape', 'close a dialog'],
   ['?', 'this list'],

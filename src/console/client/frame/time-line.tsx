@@ -1,18 +1,19 @@
-// The line of time: a slider over all commits, and how close to each other they were written.
+// The line of time: a slider over all commits, with how close to each other they were written, and
+// by whom. While a memory is open, the left and right keys step through its changes.
 
 import { useLocation } from 'preact-iso'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { CommitRange, MomentInput } from '../../../operations/console/contract.ts'
 import { addressAt } from '../core/address.ts'
 import { ask } from '../core/ask.ts'
-import { commitCount, isPast, moment, notice } from '../core/state.ts'
+import { commitCount, isPast, memorySteps, moment, notice } from '../core/state.ts'
 import { useAsk } from '../core/use-ask.ts'
 import { Question } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
-import { absoluteTime } from '../parts/times.ts'
+import { absoluteTime, countOf } from '../parts/times.ts'
 
 const STRETCHES = 120
-const HEIGHT = 28
+const HEIGHT = 32
 
 export function TimeLine() {
   const { url, route } = useLocation()
@@ -143,9 +144,27 @@ function Slider({ commits, known, when }: SliderProps) {
         disabled={commitCount.value === undefined}
         aria-valuetext={wanted === undefined ? `${when}, ${where}` : where}
         onInput={({ currentTarget }) => void move(Number(currentTarget.value))}
+        onKeyDown={(event) => {
+          const address = stepOf(event.key)
+          if (address === undefined) return
+          event.preventDefault()
+          if (address !== '') route(address, true)
+        }}
       />
     </div>
   )
+}
+
+/**
+ * The address of the open memory at its change before or after; empty if it has no such change.
+ * Undefined for other keys, and if no memory is open: then the slider steps through all commits.
+ */
+function stepOf(key: string): string | undefined {
+  const steps = memorySteps.peek()
+  if (steps === undefined || (key !== 'ArrowLeft' && key !== 'ArrowRight')) return undefined
+  const url = location.pathname + location.search
+  if (key === 'ArrowLeft') return steps.before === undefined ? '' : addressAt(url, steps.before)
+  return isPast.peek() ? addressAt(url, steps.after) : ''
 }
 
 /** While the slider moves, only the newest place is looked for, one at a time. */
@@ -168,25 +187,55 @@ function useLatest(work: (value: number) => Promise<void>): (value: number) => P
   }
 }
 
-/** Higher where commits follow each other faster. */
+const HUES = 6
+
+/** A writer has the same color everywhere; two may share one. */
+function hueOf(writer: string | undefined): string {
+  if (writer === undefined) return ''
+  let sum = 0
+  for (const letter of writer) sum = (sum * 31 + (letter.codePointAt(0) ?? 0)) % 9973
+  return `hue-${sum % HUES}`
+}
+
+function titleOf({ writer, commits, merges, redactions }: CommitRange): string {
+  const counts = [
+    countOf(commits, 'commit'),
+    ...(merges > 0 ? [countOf(merges, 'merge')] : []),
+    ...(redactions > 0 ? [countOf(redactions, 'redaction')] : []),
+  ]
+  return [...(writer === undefined ? [] : [writer]), ...counts].join(', ')
+}
+
+const MARK_HEIGHT = 4
+
+/** Higher where commits follow each other faster, with marks for merges and redactions. */
 function Bars({ stretches }: { readonly stretches: readonly CommitRange[] }) {
-  const rates = stretches.map(({ commits, from, to }) => commits / Math.max(1, to - from))
+  const rates = stretches.map(({ commits, from, to }, index) => {
+    const since = stretches[index - 1]?.to ?? from
+    return commits / Math.max(1, to - since)
+  })
   const logs = rates.map((rate) => Math.log10(rate))
   const [least, most] = [Math.min(...logs), Math.max(...logs)]
   const total = stretches.reduce((sum, { commits }) => sum + commits, 0)
   return (
     <svg class="bars" viewBox={`0 0 ${total} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden>
-      {stretches.map(({ first, commits }, index) => {
+      {stretches.map((stretch, index) => {
+        const { first, commits, writer, merges, redactions } = stretch
         const share = ((logs[index] ?? least) - least) / Math.max(1e-9, most - least)
-        const height = Math.max(2, share * HEIGHT)
+        const height = 4 + share * (HEIGHT - 2 * MARK_HEIGHT - 6)
+        const place = { x: first - 1, width: commits * 0.85 }
+        const marks = { ...place, height: MARK_HEIGHT }
         return (
-          <rect
-            key={first}
-            x={first - 1}
-            y={HEIGHT - height}
-            width={commits * 0.85}
-            height={height}
-          />
+          <g key={first}>
+            <title>{titleOf(stretch)}</title>
+            <rect class={hueOf(writer)} {...place} y={HEIGHT - height} height={height} />
+            {merges > 0 && (
+              <rect class="at-merge" {...marks} y={HEIGHT - height - MARK_HEIGHT - 1} />
+            )}
+            {redactions > 0 && (
+              <rect class="at-redaction" {...marks} y={HEIGHT - height - 2 * MARK_HEIGHT - 2} />
+            )}
+          </g>
         )
       })}
     </svg>

@@ -1,85 +1,32 @@
-// A memory as Markdown. Memories are hostile: raw HTML is shown as text, the rest is sanitized
-// again, images become links, links show their targets, and hidden characters are marked. Nothing
-// is loaded from anywhere.
+// A memory as Markdown. Its code is loaded apart from the first page, before someone needs it.
 
-import DOMPurify from 'dompurify'
-import { Marked } from 'marked'
-import { useLayoutEffect, useRef } from 'preact/hooks'
-import { markTextsOf } from './hidden.tsx'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
-/** What Markdown makes, and nothing that loads, sends or names anything. */
-const TAGS =
-  'a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre strong ' +
-  'table tbody td th thead tr ul'
-const ATTRIBUTES = ['href', 'start']
-const PROTOCOLS = new Set(['http:', 'https:', 'mailto:'])
+type Render = (text: string) => DocumentFragment
 
-const marked = new Marked({ gfm: true })
-marked.use({
-  renderer: {
-    html: ({ text }) => escapeHtml(text),
-    image: ({ href, text }) => `<a href="${escapeHtml(href)}">image: ${escapeHtml(text)}</a>`,
-    // A list of tasks: no form.
-    checkbox: ({ checked }) => (checked ? '☑ ' : '☐ '),
-  },
-})
+let loading: Promise<Render> | undefined
+
+/** Loads the code once; rejects if the console has ended. */
+export function loadMarkdown(): Promise<Render> {
+  loading ??= import('./markdown-html.ts').then(({ renderMarkdown }) => renderMarkdown)
+  return loading
+}
 
 export function Markdown({ text }: { readonly text: string }) {
+  const [render, setRender] = useState<Render>()
+  const [isLost, setLost] = useState(false)
+  useEffect(() => {
+    loadMarkdown().then(
+      (loaded) => setRender(() => loaded),
+      () => setLost(true),
+    )
+  }, [])
+  if (isLost) return <p role="alert">Markdown could not be loaded: reload the page.</p>
+  return render === undefined ? <p role="status">Reading…</p> : <Rendered text={text} by={render} />
+}
+
+function Rendered({ text, by }: { readonly text: string; readonly by: Render }) {
   const box = useRef<HTMLDivElement>(null)
-  useLayoutEffect(() => box.current?.replaceChildren(render(text)), [text])
+  useLayoutEffect(() => box.current?.replaceChildren(by(text)), [text])
   return <div class="markdown" ref={box} />
-}
-
-function render(text: string): DocumentFragment {
-  const html = marked.parse(text, { async: false })
-  const fragment = DOMPurify.sanitize(html, {
-    ALLOWED_TAGS: TAGS.split(' '),
-    ALLOWED_ATTR: ATTRIBUTES,
-    ALLOW_DATA_ATTR: false,
-    ALLOW_ARIA_ATTR: false,
-    RETURN_DOM_FRAGMENT: true,
-  })
-  for (const link of fragment.querySelectorAll('a')) describeLink(link)
-  // The page has a heading of its own.
-  for (const heading of fragment.querySelectorAll('h1, h2, h3, h4, h5, h6')) {
-    heading.setAttribute('role', 'heading')
-    heading.setAttribute('aria-level', String(Math.min(6, Number(heading.tagName.slice(1)) + 1)))
-  }
-  markTextsOf(fragment)
-  return fragment
-}
-
-/** Links to places that are not absolute lead nowhere: there is no place that they are in. */
-function describeLink(link: HTMLAnchorElement): void {
-  const url = absoluteUrl(link.getAttribute('href') ?? '')
-  if (url === undefined || !PROTOCOLS.has(url.protocol)) {
-    link.removeAttribute('href')
-    return
-  }
-  link.target = '_blank'
-  link.rel = 'noopener noreferrer'
-  const where = document.createElement('span')
-  where.className = 'dim'
-  where.textContent = ` (${url.protocol === 'mailto:' ? url.pathname : url.host})`
-  link.append(where)
-}
-
-function absoluteUrl(href: string): URL | undefined {
-  try {
-    return new URL(href)
-  } catch {
-    return undefined
-  }
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll(/["&'<>]/g, (letter) => ENTITIES[letter] ?? '')
 }

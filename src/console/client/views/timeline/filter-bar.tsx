@@ -3,6 +3,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { TimelineFilter } from '../../../../operations/console/contract.ts'
 import { Choice, Field, submitting, TimeFields } from '../../parts/field.tsx'
+import { Icon } from '../../parts/icons.tsx'
 import { absoluteTime } from '../../parts/times.ts'
 import { filterBy, timelineFilter, useDeviceNames } from './filter.tsx'
 
@@ -11,7 +12,9 @@ export function FilterBar() {
     <section class="filter-bar" aria-label="Filters">
       <Chips />
       <details>
-        <summary>Filter…</summary>
+        <summary class="chip">
+          <Icon name="add" /> Filter
+        </summary>
         <Fields />
       </details>
     </section>
@@ -39,7 +42,7 @@ function Chips() {
           aria-label={`Remove the filter ${words}`}
           onClick={() => filterBy({ [name]: undefined })}
         >
-          {words} <span aria-hidden="true">×</span>
+          {words} <Icon name="close" />
         </button>
       ))}
       {given.length > 1 && (
@@ -47,7 +50,6 @@ function Chips() {
           Remove all
         </button>
       )}
-      {given.length === 0 && <span class="dim">Not filtered</span>}
     </div>
   )
 }

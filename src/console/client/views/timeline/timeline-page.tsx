@@ -77,7 +77,7 @@ function daysOf(groups: readonly TimelineGroup[]) {
 }
 
 function GroupRow({ group }: { readonly group: TimelineGroup }) {
-  const { versionId, session, actor, memories, first, last, redacted } = group
+  const { versionId, session, actor, memories, first, last, redacted, reasons } = group
   return (
     <li class="group">
       <span class="who-wrote">
@@ -87,27 +87,45 @@ function GroupRow({ group }: { readonly group: TimelineGroup }) {
           <By filter={{ actorId: actor.id }} words={actor.id} />
         )}
       </span>
-      <a class="what" href={addressOf.group(versionId)}>
-        {countOf(memories, 'memory')}
-      </a>
+      <span class="why">
+        {reasons.map((reason) => (
+          <q key={reason}>{reason}</q>
+        ))}
+      </span>
       <span class="counts">
+        <a class="what" href={addressOf.group(versionId)}>
+          {countOf(memories, 'memory')}
+        </a>
         <Counts group={group} />
         {redacted > 0 && <By filter={{ redacted: true }} words={`${redacted} redacted`} />}
       </span>
       <Devices deviceIds={group.deviceIds} />
-      <span class="dim">{spanText(first, last)}</span>
+      <span class="dim at">{spanText(first, last)}</span>
     </li>
   )
 }
 
-const OPERATIONS = ['created', 'modified', 'deleted'] as const
+const OPERATIONS = [
+  ['created', '+'],
+  ['modified', '~'],
+  ['deleted', '−'],
+] as const
 
 function Counts({ group }: { readonly group: TimelineGroup }) {
   return (
     <>
-      {OPERATIONS.filter((operation) => group[operation] > 0).map((operation) => (
-        <By key={operation} filter={{ operation }} words={`${group[operation]} ${operation}`} />
-      ))}
+      {OPERATIONS.filter(([operation]) => group[operation] > 0).map(([operation, sign]) => {
+        const count = group[operation].toLocaleString()
+        return (
+          <By
+            key={operation}
+            class={operation}
+            filter={{ operation }}
+            words={sign + count}
+            label={`${count} ${operation}`}
+          />
+        )
+      })}
     </>
   )
 }
@@ -126,9 +144,23 @@ function Devices({ deviceIds }: { readonly deviceIds: readonly string[] }) {
   )
 }
 
-function By({ filter, words }: { readonly filter: TimelineFilter; readonly words: string }) {
+interface ByProps {
+  readonly filter: TimelineFilter
+  readonly words: string
+  /** For those who hear it, and as a tip. */
+  readonly label?: string
+  readonly class?: string
+}
+
+function By({ filter, words, label = words, class: kind = '' }: ByProps) {
   return (
-    <button type="button" class="by" title="Filter by this" onClick={() => filterBy(filter)}>
+    <button
+      type="button"
+      class={`by ${kind}`}
+      aria-label={label}
+      title={`Filter by ${label}`}
+      onClick={() => filterBy(filter)}
+    >
       {words}
     </button>
   )

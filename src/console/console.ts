@@ -2,6 +2,7 @@
 // asks to a subject (operations/console/) and decides nothing.
 
 import type { Clock } from '../clock.ts'
+import type { ConsoleEvent } from '../operations/console/contract.ts'
 import type { ConsoleSubjects } from '../operations/console/subject.ts'
 import { type Connection, whenSent } from '../server/answer.ts'
 import { Listener } from '../server/listener.ts'
@@ -34,6 +35,8 @@ export interface WebConsole {
 }
 
 const IDLE_MS = 15 * 60_000
+/** How long before it locks a page tells its user, or half of the time if that is shorter. */
+const WARNING_MS = 60_000
 const limits = { ...limitsDefault, connections: 64, closeMs: 1000 }
 
 /** Rejects with `invalid_input` for a port that cannot be had. */
@@ -41,8 +44,8 @@ export async function openConsole(options: ConsoleOptions): Promise<WebConsole> 
   const { subjects, page, port = 0, idleMs = IDLE_MS, clock } = options
   const keys = new ConsoleKeys(clock)
   const ending = new AbortController()
-  const idle = new IdleLock(idleMs)
   const events = new StoreEvents(ending.signal)
+  const idle = new IdleLock(idleMs, clock, (event) => events.tell(event))
   let hosts: ReadonlySet<string> = new Set()
   const lock = (): void => idle.lock('user')
   const used = (): void => idle.used()
@@ -56,7 +59,7 @@ export async function openConsole(options: ConsoleOptions): Promise<WebConsole> 
   const close = async (end: () => Promise<void>): Promise<void> => {
     idle.end()
     keys.forgetAll()
-    events.lock()
+    events.end(idle.lastEvent())
     ending.abort()
     await end()
   }
@@ -75,26 +78,51 @@ export async function openConsole(options: ConsoleOptions): Promise<WebConsole> 
   }
 }
 
-/** Locks once: when it is asked to, or when nothing was used for long. */
+/** Locks once: when it is asked to, or when nothing was used for long, which it tells before. */
 class IdleLock {
   readonly locked: Promise<'user' | 'idle'>
   readonly lock: (why: 'user' | 'idle') => void
-  readonly #timer: NodeJS.Timeout
+  readonly #clock: Clock
+  readonly #tell: (event: ConsoleEvent) => void
+  readonly #timers: readonly NodeJS.Timeout[]
+  #why: 'user' | 'idle' | undefined
+  #usedAt: number
+  #isTold = false
 
-  constructor(idleMs: number) {
+  constructor(idleMs: number, clock: Clock, tell: (event: ConsoleEvent) => void) {
     let settle: ((why: 'user' | 'idle') => void) | undefined
     this.locked = new Promise((resolve) => {
       settle = resolve
     })
-    this.lock = (why) => settle?.(why)
-    this.#timer = setTimeout(() => this.lock('idle'), idleMs)
+    this.lock = (why) => {
+      this.#why ??= why
+      settle?.(why)
+    }
+    this.#clock = clock
+    this.#tell = tell
+    this.#usedAt = clock()
+    const leftMs = Math.min(WARNING_MS, idleMs / 2)
+    const warn = (): void => {
+      this.#isTold = true
+      tell({ type: 'idle', leftMs })
+    }
+    this.#timers = [setTimeout(() => this.lock('idle'), idleMs), setTimeout(warn, idleMs - leftMs)]
   }
 
   used(): void {
-    this.#timer.refresh()
+    for (const timer of this.#timers) timer.refresh()
+    this.#usedAt = this.#clock()
+    if (this.#isTold) this.#tell({ type: 'used' })
+    this.#isTold = false
+  }
+
+  /** Why the console ends. */
+  lastEvent(): ConsoleEvent {
+    if (this.#why === undefined) return { type: 'ended' }
+    return this.#why === 'user' ? { type: 'locked' } : { type: 'locked', idleSince: this.#usedAt }
   }
 
   end(): void {
-    clearTimeout(this.#timer)
+    for (const timer of this.#timers) clearTimeout(timer)
   }
 }

@@ -29,8 +29,13 @@ export class StoreEvents {
     return known
   }
 
-  lock(): void {
-    for (const events of this.#events.values()) events.lock()
+  tell(event: ConsoleEvent): void {
+    for (const events of this.#events.values()) events.tell(event)
+  }
+
+  /** After the last event. */
+  end(last: ConsoleEvent): void {
+    for (const events of this.#events.values()) events.end(last)
   }
 }
 
@@ -41,7 +46,7 @@ class ConsoleEvents {
 
   /** Until the signal is aborted. */
   constructor(subject: ConsoleSubject, signal: AbortSignal) {
-    this.#alive = setInterval(() => this.#tellAll({ type: 'alive' }), ALIVE_MS)
+    this.#alive = setInterval(() => this.tell({ type: 'alive' }), ALIVE_MS)
     void this.#follow(subject, signal)
   }
 
@@ -67,9 +72,13 @@ class ConsoleEvents {
     })
   }
 
-  lock(): void {
+  tell(event: ConsoleEvent): void {
+    for (const { tell } of this.#tabs) tell(event)
+  }
+
+  end(last: ConsoleEvent): void {
     clearInterval(this.#alive)
-    this.#tellAll({ type: 'locked' })
+    this.tell(last)
     for (const tab of this.#tabs) this.#end(tab)
   }
 
@@ -77,16 +86,12 @@ class ConsoleEvents {
     try {
       for await (const change of subject.watch(signal)) {
         this.#changes += 1
-        this.#tellAll(change)
+        this.tell(change)
       }
     } catch {
       // An error that ends a watch also fails each question, which reports it.
-      if (!signal.aborted) this.#tellAll({ type: 'resync' })
+      if (!signal.aborted) this.tell({ type: 'resync' })
     }
-  }
-
-  #tellAll(event: ConsoleEvent): void {
-    for (const { tell } of this.#tabs) tell(event)
   }
 
   #end(tab: Tab): void {

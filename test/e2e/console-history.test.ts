@@ -10,6 +10,7 @@ import {
 } from '../support/browser.ts'
 import { session, storeToLookAt } from '../support/console-store.ts'
 import { openedConsole } from '../support/console.ts'
+import { copiedText } from '../support/in-page.mjs'
 import { patience } from '../support/patience.ts'
 import { contentsOf } from '../support/stores.ts'
 
@@ -98,7 +99,32 @@ describe.skipIf(missing)(`history in a browser${note}`, { tags: ['slow'] }, () =
     await shown.close()
     for (const tab of [page, other]) {
       await tab.getByRole('heading', { name: 'Locked' }).waitFor()
+      await tab.getByText('You locked the console').waitFor()
       expect(await tab.content()).not.toMatch(/todo\.md|decisions/)
     }
+  })
+
+  test('warns before it locks itself, and tells why it did', async () => {
+    const { page, context, shown } = await opened('/', { idleMs: 8000 })
+    void shown.locked.then(() => shown.close())
+    const warning = page.getByRole('alert').getByText('It locks in a minute.')
+    await warning.waitFor()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Keep it open' }).click()
+    await warning.waitFor({ state: 'detached' })
+    await page.getByRole('heading', { name: 'Locked' }).waitFor()
+    await page.getByText(/No one has used the console since \d\d:\d\d/).waitFor()
+    await expectAccessible(page)
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.getByRole('button', { name: 'Copy the command' }).click()
+    await page.getByText('Copied').waitFor()
+    expect(await page.evaluate(copiedText)).toBe('gitlocket console')
+  })
+
+  test('tells that its program has ended', async () => {
+    const { page, shown } = await opened('/')
+    await page.getByRole('treeitem').or(page.getByRole('heading')).first().waitFor()
+    await shown.close()
+    await page.getByText('The program that showed this page has ended.').waitFor()
   })
 })

@@ -18,6 +18,7 @@ describe.skipIf(missing)(`a console next to other processes${note}`, { tags: ['s
       child.stdout?.once('data', (bytes: Buffer) => resolve(bytes.toString().trim()))
     })
     const { page } = await consolePage(await browser(), address)
+    await page.getByRole('link', { name: 'Memories', exact: true }).click()
     await page.getByRole('treeitem', { name: 'notes.md' }).click()
     await page.getByText('first').first().waitFor()
     await home.run(['write', '/notes.md', '-'], { input: 'a secret canary\n' })

@@ -24,3 +24,4 @@ export function timeOfFilter(text: string): Promise<number>
 export function countTrees(): number
 export function countPrints(): void
 export function hasPrinted(): boolean
+export function copiedText(): Promise<string>

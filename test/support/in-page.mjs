@@ -70,6 +70,11 @@ export function takeMarkdown() {
   return found
 }
 
+/** The text in the clipboard. */
+export function copiedText() {
+  return navigator.clipboard.readText()
+}
+
 /** All that the page keeps in the browser, as text. */
 export function keptByPage() {
   const kept = [sessionStorage, localStorage].map((storage) => JSON.stringify(storage))

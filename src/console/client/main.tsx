@@ -7,10 +7,20 @@ import { LocationProvider, useLocation } from 'preact-iso'
 import { useEffect } from 'preact/hooks'
 import type { ConsoleStore } from '../../operations/console/subject.ts'
 import { addressOf, storeNow } from './core/address.ts'
-import { authorization, endSession, sessionState, startSession } from './core/session.ts'
+import {
+  authorization,
+  endSession,
+  type LockReason,
+  lockReason,
+  sessionState,
+  startSession,
+} from './core/session.ts'
 import { jsonOf } from './core/trusted.ts'
 import { Frame } from './frame/frame.tsx'
 import { markHiddenTexts } from './parts/hidden.tsx'
+import { Logo } from './parts/icons.tsx'
+import { CopiedText } from './parts/labels.tsx'
+import { clockTime } from './parts/times.ts'
 
 function App() {
   const state = sessionState.value
@@ -22,18 +32,46 @@ function App() {
       </LocationProvider>
     )
   }
+  return state === 'locked' ? <Locked /> : <NoKey />
+}
+
+function Locked() {
+  const reason = lockReason.value
   return (
     <main class="outside">
-      <h1>{state === 'locked' ? 'Locked' : 'This tab has no key'}</h1>
+      <Logo />
+      <h1>Locked</h1>
+      <p>{wordsOf(reason)} This page is empty, and nothing of the store is left in it.</p>
+      <p>To open it again, run this in a terminal:</p>
+      <CopiedText label="the command" text={command()} />
+    </main>
+  )
+}
+
+function wordsOf(reason: LockReason): string {
+  if (reason.why === 'user') return 'You locked the console, in this tab or in another one.'
+  if (reason.why === 'idle') {
+    return `No one has used the console since ${clockTime(reason.since)}, so it locked itself.`
+  }
+  if (reason.why === 'ended') return 'The program that showed this page has ended.'
+  return 'The console no longer knows this tab: it was locked or started again.'
+}
+
+/** A server has a console of all its stores. */
+function command(): string {
+  return (stores.peek()?.length ?? 0) > 0 ? 'gitlocket serve --console' : 'gitlocket console'
+}
+
+function NoKey() {
+  return (
+    <main class="outside">
+      <Logo />
+      <h1>This tab has no key</h1>
+      <p>An address lets one tab in, once, within a minute of its making.</p>
       <p>
-        {state === 'locked'
-          ? 'The store is closed, and this page is empty.'
-          : 'An address lets one tab in, once, within a minute of its making.'}
+        In a tab that is open, choose <i>Open another tab</i>. Or run this in a terminal:
       </p>
-      <p>
-        Run <code>gitlocket console</code> in a terminal to open it, or choose{' '}
-        <i>Open another tab</i> in a tab that is still open.
-      </p>
+      <CopiedText label="the command" text="gitlocket console" />
     </main>
   )
 }
@@ -68,7 +106,7 @@ function Stores() {
 
 async function readStores(): Promise<void> {
   const answer = await fetch('/stores', { method: 'POST', headers: authorization() })
-  if (!answer.ok) endSession()
+  if (!answer.ok) endSession({ why: 'unknown' })
   else stores.value = (await jsonOf<{ readonly stores: readonly ConsoleStore[] }>(answer)).stores
 }
 

@@ -63,11 +63,11 @@ async function send(
     signal: signal ?? null,
   }).catch((error: unknown) => {
     if (signal?.aborted === true) throw error
-    endSession()
+    endSession({ why: 'ended' })
     throw new AskFailure({ code: 'unavailable', message: 'The console does not answer any more' })
   })
   if (answer.status === 401) {
-    endSession()
+    endSession({ why: 'unknown' })
     throw new AskFailure({ code: 'unavailable', message: 'The console was locked' })
   }
   return answer

@@ -4,7 +4,7 @@
 import { signal } from '@preact/signals'
 import type { ConsoleEvent } from '../../../operations/console/contract.ts'
 import { linesOf } from './ask.ts'
-import { authorization, endSession, sessionState } from './session.ts'
+import { authorization, endSession, isIdle, sessionState } from './session.ts'
 import { trusted } from './trusted.ts'
 
 /** Grows with every change of the store: questions are asked again (use-ask.ts). */
@@ -31,11 +31,16 @@ export async function followEvents(): Promise<void> {
     }
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
   }
-  if (sessionState.value === 'open') endSession()
+  if (sessionState.value === 'open') endSession({ why: 'ended' })
 }
 
 function take(event: ConsoleEvent): void {
-  if (event.type === 'locked') endSession()
+  if (event.type === 'locked') {
+    const { idleSince } = event
+    endSession(idleSince === undefined ? { why: 'user' } : { why: 'idle', since: idleSince })
+  } else if (event.type === 'ended') endSession({ why: 'ended' })
+  else if (event.type === 'idle') isIdle.value = true
+  else if (event.type === 'used') isIdle.value = false
   else if (event.type === 'ready') {
     if (seen !== undefined && seen !== event.changes) changed()
     seen = event.changes

@@ -12,6 +12,16 @@ const STORED = 'gitlocket-console-key'
 
 export const sessionState = signal<SessionState>('starting')
 
+export type LockReason =
+  | { readonly why: 'user' | 'ended' | 'unknown' }
+  | { readonly why: 'idle'; readonly since: number }
+
+/** Set while the page is locked. */
+export const lockReason = signal<LockReason>({ why: 'unknown' })
+
+/** Whether the console locks soon since no one uses it. */
+export const isIdle = signal(false)
+
 /** Trades the token of the address, if there is one, and forgets it. */
 export async function startSession(): Promise<void> {
   const token = /^#token=([\w-]+)$/.exec(location.hash)?.[1]
@@ -40,8 +50,14 @@ export function forgetAtEnd(forget: () => void): void {
   forgetters.push(forget)
 }
 
-/** The console has ended, or it no longer knows this tab: forgets the key and empties the page. */
-export function endSession(): void {
+/**
+ * The console has ended, or it no longer knows this tab: forgets the key and empties the page. A
+ * request may fail before the reason arrives.
+ */
+export function endSession(reason: LockReason): void {
+  const isOpen = sessionState.peek() === 'open'
+  if (isOpen || reason.why === 'user' || reason.why === 'idle') lockReason.value = reason
+  isIdle.value = false
   sessionStorage.clear()
   for (const forget of forgetters) forget()
   sessionState.value = 'locked'
@@ -52,7 +68,7 @@ export async function lock(): Promise<void> {
   try {
     await fetch('/lock', { method: 'POST', headers: authorization() })
   } finally {
-    endSession()
+    endSession({ why: 'user' })
   }
 }
 
@@ -67,6 +83,11 @@ export async function openAnotherTab(): Promise<void> {
   tab.location.replace(`${location.pathname}${location.search}#token=${token}`)
 }
 
+export function tellUse(): void {
+  // Other requests notice the end of the console.
+  fetch('/used', { method: 'POST', headers: authorization() }).catch(() => undefined)
+}
+
 /** No more often than this. */
 const USE_MS = 30_000
 
@@ -77,8 +98,7 @@ export function reportUse(): () => void {
     const now = Date.now()
     if (now - toldAt < USE_MS) return
     toldAt = now
-    // Other requests notice the end of the console.
-    fetch('/used', { method: 'POST', headers: authorization() }).catch(() => undefined)
+    tellUse()
   }
   const events = ['pointerdown', 'keydown', 'wheel'] as const
   for (const event of events) addEventListener(event, tell, { passive: true })

@@ -6,7 +6,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { addressAt, addressOf, atNow, storeNow } from '../core/address.ts'
 import type { AskFailure } from '../core/ask.ts'
 import { followEvents } from '../core/events.ts'
-import { lock, openAnotherTab, reportUse } from '../core/session.ts'
+import { isIdle, lock, openAnotherTab, reportUse, tellUse } from '../core/session.ts'
 import {
   commitCount,
   isDrawerOpen,
@@ -66,6 +66,7 @@ export function Frame() {
       {isMember && <TimeLine />}
       <Keys />
       <Notice />
+      <IdleWarning />
     </div>
   )
 }
@@ -96,6 +97,19 @@ function PastBanner() {
       <a class="button pri" href={addressAt(url, undefined)}>
         Back to now
       </a>
+    </div>
+  )
+}
+
+/** Any use of the page takes it away. */
+function IdleWarning() {
+  if (!isIdle.value) return null
+  return (
+    <div class="banner idle" role="alert">
+      No one has used the console for a while. It locks in a minute.
+      <button type="button" class="pri" onClick={tellUse}>
+        Keep it open
+      </button>
     </div>
   )
 }

@@ -2,9 +2,11 @@
 // and its failure.
 
 import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 import type { Version } from '../../../store/history/versions.ts'
 import type { AskFailure } from '../core/ask.ts'
 import type { WorkProgress } from '../core/use-action.ts'
+import { Icon } from './icons.tsx'
 
 interface HeadingProps {
   readonly title: ComponentChildren
@@ -78,4 +80,34 @@ export function Failure({ failure }: FailureProps) {
 /** Stands for an answer that is not there yet, or never comes. */
 export function Pending({ failure }: FailureProps) {
   return failure === undefined ? <p role="status">Reading…</p> : <Failure failure={failure} />
+}
+
+interface CopiedTextProps {
+  /** Names the text for those who hear it. */
+  readonly label: string
+  readonly text: string
+}
+
+/** A short text that a user takes elsewhere, with a button that copies it. */
+export function CopiedText({ label, text }: CopiedTextProps) {
+  const [said, say] = useState('')
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(text)
+      say('Copied')
+    } catch {
+      say('The browser does not allow that: select the text')
+    }
+  }
+  return (
+    <p class="copied">
+      <code>{text}</code>
+      <button type="button" class="bare" aria-label={`Copy ${label}`} onClick={() => void copy()}>
+        <Icon name="copy" />
+      </button>
+      <span class="dim" role="status">
+        {said}
+      </span>
+    </p>
+  )
 }

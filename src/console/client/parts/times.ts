@@ -18,6 +18,11 @@ export function absoluteTime(time: number): string {
   return ABSOLUTE.format(time)
 }
 
+/** `12:04` */
+export function clockTime(time: number): string {
+  return TIME.format(time)
+}
+
 /** Of `2026-01-31`. */
 export function dayText(day: string): string {
   // Noon: no time zone makes another day of it.

@@ -116,6 +116,20 @@ describe('redact', () => {
     expect(again).toBe('Nothing to redact\n')
   })
 
+  test('takes the secret from standard input', async () => {
+    const home = await homeWithLeak()
+    const words = ['redact', '--matching-file', '-', '--literal', '--yes']
+    const { exitCode, stderr } = await home.run([...words, '--json'], { input: `${SECRET}\n` })
+    expect([exitCode, stderr]).toEqual([0, ''])
+    expect(await redactedCount(home)).toBe(1)
+    for (const input of ['', 'one\ntwo\n', '   ']) {
+      const refused = await home.run(words, { input })
+      expect([refused.exitCode, refused.stdout]).toEqual([2, ''])
+    }
+    const none = await home.run(['redact'])
+    expect([none.exitCode, none.stderr]).toEqual([2, expect.stringContaining('--matching-file')])
+  })
+
   test('a repeated call changes nothing and reports that', async () => {
     const home = await homeWithLeak()
     await home.call(['redact', '--session', 's1', '--yes'])

@@ -144,7 +144,10 @@ describe.skipIf(terminal.missing)(`prompts on a terminal${terminal.note}`, () =>
     async (text, code) => {
       const home = await homeWithLeak()
       const head = await headOf(home)
-      const typed = [['Type 1 to erase', `${text}\r`]] as const
+      const typed = [
+        ['Why?', '4\r'],
+        ['Type 1 to erase', `${text}\r`],
+      ] as const
       const ended = onTerminal(home, ['redact', '--session', 's1'], { typed })
       expect(ended.exitCode).toBe(code)
       expect(ended.screen).toMatch(/\w{8} {2}created {3}\/a.md/)
@@ -171,12 +174,38 @@ describe.skipIf(terminal.missing)(`prompts on a terminal${terminal.note}`, () =>
       const home = await homeWithLeak()
       const typed = [
         ['[k]eep these versions?', `${choice}\r`],
+        ['Why?', 'legal\r'],
         ['to erase permanently:', `${choice === 'k' ? 1 : 2}\r`],
       ] as const
       const ended = onTerminal(home, ['redact', '--memory', 'a.md'], { typed })
       expect(ended.exitCode).toBe(exitCode)
       expect((await home.call(['cat', 'a.md'])).stdout.trimEnd()).toBe(content)
       await home.ok('verify')
+    },
+  )
+
+  test(
+    'redact asks for the text unseen, and replaces just that first',
+    { tags: 'slow' },
+    async () => {
+      const home = await homeWithLeak()
+      await home.ok('write', 'b.md', '--text', 'a: s3cret\nb: kept s3cret\n')
+      const typed = [
+        ['Text to erase (hidden)', 's3cret\r'],
+        ['(Enter)', '\r'],
+        ['Why?', '\r'],
+        ['Why?', '1\r'],
+        ['Type 1 to erase', '1\r'],
+      ] as const
+      const { screen, exitCode } = onTerminal(home, ['redact'], { typed })
+      expect(exitCode).toBe(0)
+      expect(screen).toContain('Found 2 times, in 1 version of 1 memory\n')
+      expect(screen).not.toContain('s3cret')
+      expect(await home.ok('cat', 'b.md')).toBe('a: [redacted]\nb: kept [redacted]\n')
+      const { data } = JSON.parse(await home.ok('certificate', 'list', '--json'))
+      expect(data[0].reason).toBe('leaked_secret')
+      const nothing = onTerminal(home, ['redact'], { typed: [['(hidden)', '\r']] })
+      expect(nothing.exitCode).toBe(130)
     },
   )
 })

@@ -1,30 +1,54 @@
 // Parses the options of `redact` into a selection of versions. Messages never show a pattern.
 
+import { StoreError } from '../../errors.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { RedactionSelection } from '../../store/redaction/redaction-plan.ts'
 import { type Context, type Input, usageError } from '../call/command.ts'
-import { readPlainFile } from '../machine/files.ts'
+import { readPlainFile, readPlainInput } from '../machine/files.ts'
 import { resolveVersion } from '../store/named.ts'
+import { askSecret, canAsk } from '../terminal/prompt.ts'
 import { storePath } from '../text/store-path.ts'
 import { parseTime } from '../text/times.ts'
 import { getMemory } from './read.ts'
 
 const conditions = ['memory', 'path', 'actor', 'session', 'matching', 'matching-file', 'before']
 
-/** Checks the options before the store is opened. Throws `invalid_input`. */
-export function checkSelects(input: Input): void {
-  const given = conditions.filter((name) => input.text(name) !== undefined)
-  if (given.length === 0 && input.findArgument(0) === undefined) {
+/**
+ * Checks the options before the store is opened. With `asks`, the text to erase is asked for where
+ * no version and no condition is given. Throws `invalid_input`.
+ */
+export function checkSelects(input: Input, asks = false): void {
+  if (selectsNothing(input)) {
+    if (asks) return
     throw usageError(
-      'redact needs versions, or a condition such as --memory, --session or --matching-file',
+      'redact needs versions, or a condition such as --memory, --session or --matching-file; on ' +
+        'a terminal it asks for the text',
       'redact',
     )
   }
-  const pattern = patternOf(input)
-  if (pattern !== undefined) return
+  if (readsInput(input) || patternOf(input) !== undefined) return
   const extra = ['literal', 'ignore-case'].find((name) => input.flag(name))
   if (extra === undefined) return
   throw usageError(`--${extra} needs --matching or --matching-file`, 'redact')
+}
+
+function selectsNothing(input: Input): boolean {
+  const given = conditions.some((name) => input.text(name) !== undefined)
+  return !given && input.findArgument(0) === undefined
+}
+
+function readsInput(input: Input): boolean {
+  return input.text('matching-file') === '-' && input.text('matching') === undefined
+}
+
+/** The pattern of the options, or of a text that is asked for without echo. */
+export async function readPattern(context: Context, input: Input): Promise<RegExp | undefined> {
+  const isAsked = selectsNothing(input) || readsInput(input)
+  if (!isAsked) return patternOf(input)
+  if (!canAsk(context)) return patternOf(input, patternIn(await readPlainInput()))
+  const text = (await askSecret(context, 'Text to erase (hidden)', '')).trim()
+  if (text === '') throw new StoreError('cancelled', 'Cancelled')
+  return compile('matching', literal(text), flagsOf(input))
 }
 
 /** A version must meet all conditions that are given. */
@@ -32,6 +56,7 @@ export async function selectionIn(
   context: Context,
   input: Input,
   store: MemoryStore,
+  pattern: RegExp | undefined,
 ): Promise<RedactionSelection> {
   const typed = input.arguments(0)
   const versionIds: string[] = []
@@ -43,7 +68,7 @@ export async function selectionIn(
     path: path === undefined ? undefined : storePath(path),
     actorId: input.text('actor'),
     session: input.text('session'),
-    matching: patternOf(input),
+    matching: pattern,
     before: before === undefined ? undefined : parseTime('before', before, context.clock()),
     withCopies: input.flag('with-copies'),
   }
@@ -55,19 +80,26 @@ async function memoryIdOf(store: MemoryStore, typed: string): Promise<string> {
   return (await getMemory(store, storePath(typed))).memoryId
 }
 
-/** Undefined if none is given. Throws `invalid_input`. */
-export function patternOf(input: Input): RegExp | undefined {
+/** Undefined if none is given; `read` is the line of standard input. Throws `invalid_input`. */
+export function patternOf(input: Input, read?: string): RegExp | undefined {
   const file = input.text('matching-file')
   const argument = input.text('matching')
   if (file !== undefined && argument !== undefined) {
     throw usageError('Give --matching or --matching-file, not both', 'redact')
   }
-  const source = file === undefined ? argument : patternIn(readPlainFile('the pattern', file))
+  const source = file === undefined ? argument : (read ?? lineOf(file))
   if (source === undefined) return undefined
   const option = file === undefined ? 'matching' : 'matching-file'
   if (source === '') throw usageError(`--${option} must not be empty`, 'redact')
-  const flags = input.flag('ignore-case') ? 'imu' : 'mu'
-  return compile(option, input.flag('literal') ? literal(source) : source, flags)
+  return compile(option, input.flag('literal') ? literal(source) : source, flagsOf(input))
+}
+
+function flagsOf(input: Input): string {
+  return input.flag('ignore-case') ? 'imu' : 'mu'
+}
+
+function lineOf(file: string): string {
+  return patternIn(readPlainFile('the pattern', file))
 }
 
 /**

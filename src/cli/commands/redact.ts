@@ -3,14 +3,11 @@
 // secret must not appear in the process list.
 
 import { StoreError, hasCode, type ErrorCode } from '../../errors.ts'
-import type { RedactReason } from '../../format/change-record.ts'
-import { isRedactReason } from '../../format/record.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { RedactionPlan, RedactionRequest } from '../../store/redaction/redaction-plan.ts'
 import type { Redaction } from '../../store/redaction/redaction.ts'
 import type { ResidueReport } from '../../store/redaction/residue.ts'
-import { visible } from '../../text/visible.ts'
 import {
   CommandError,
   type Answer,
@@ -32,12 +29,20 @@ import {
   searchResidue,
 } from '../store/residue.ts'
 import { withProgress } from '../terminal/progress.ts'
-import { askLine, canAsk, checkCanConfirm, declined } from '../terminal/prompt.ts'
+import { canAsk } from '../terminal/prompt.ts'
 import { certificateText, pendingDeviceJson, pendingDeviceParagraph } from '../text/redactions.ts'
 import { versionLine } from '../text/versions-text.ts'
 import { versionJson } from '../text/wire.ts'
-import { countText, fewOf, listOf, shortId } from '../text/words.ts'
-import { checkSelects, selectionIn } from './redact-selection.ts'
+import { countText, listOf, shortId } from '../text/words.ts'
+import {
+  agree,
+  chooseCurrent,
+  chooseReason,
+  type Current,
+  reasonOf,
+  reportMatches,
+} from './redact-questions.ts'
+import { checkSelects, readPattern, selectionIn } from './redact-selection.ts'
 
 export const commands: readonly Command[] = [
   {
@@ -51,7 +56,7 @@ export const commands: readonly Command[] = [
       '--actor <id>': 'Those of this actor',
       '--session <id>': 'Those of this session',
       '--matching <regex>': 'Those that match it in text, path or reason',
-      '--matching-file <file>': 'The same, with the pattern in one line',
+      '--matching-file <file>': 'The same, with the pattern in one line; - reads standard input',
       '--literal': 'The pattern is plain text, not a regular expression',
       '-i, --ignore-case': 'The pattern matches in either case',
       '--before <time>': 'Those written before this time',
@@ -79,8 +84,10 @@ export const commands: readonly Command[] = [
         'pattern if it matches them. Given with versions that are redacted already, it redacts ' +
         'what another clone wrote on them before it knew of that; `sync` and `verify --absence` ' +
         'name such versions.',
-      'A pattern is a JavaScript regular expression, in which ^ and $ match at lines. Arguments ' +
-        'are visible in the process list: put a secret into a file for --matching-file. With ' +
+      'Without versions and conditions it asks for the text to erase, which is not shown as you ' +
+        'type it, and reports how often it occurs. Arguments are visible in the process list: ' +
+        'elsewhere, give a secret to --matching-file, in a file or with -.',
+      'A pattern is a JavaScript regular expression, in which ^ and $ match at lines. With ' +
         '--literal, an accented letter matches whether it is one code point or two.',
       '--overwrite replaces what matches, or else the whole text, by [redacted]. The version ' +
         'that --delete makes is redacted with the others, since it names the path.',
@@ -91,21 +98,23 @@ export const commands: readonly Command[] = [
   },
 ]
 
-type Current = RedactionRequest['current']
-
-function redact(context: Context, input: Input): Promise<Answer> {
-  checkSelects(input)
+async function redact(context: Context, input: Input): Promise<Answer> {
+  const asks = canAsk(context) && !input.flag('yes')
+  checkSelects(input, asks)
   checkCertificateFile(input)
   const author = selectingAuthorOf(context, input)
   const given = currentOf(input)
-  const reason = reasonOf(input)
+  const planned = { reason: reasonOf(input), current: given }
+  const pattern = await readPattern(context, input)
   return withStore(context, async (store) => {
     await loadHistory(context, store)
-    const select = await selectionIn(context, input, store)
+    const select = await selectionIn(context, input, store, pattern)
     for (;;) {
-      const plan = await planned(context, store, { select, reason, current: given })
+      const plan = await planFor(context, store, { select, ...planned })
+      if (asks && pattern !== undefined) await reportMatches(store, plan, pattern)
       if (input.flag('dry-run')) return planAnswer(plan)
-      const current = given ?? (await chooseCurrent(context, plan))
+      const current = given ?? (await chooseCurrent(context, plan, pattern))
+      const reason = asks ? await chooseReason(context, input, plan) : planned.reason
       const confirmed = await agree(context, input, plan, current)
       const request = { select, reason, current, confirmed }
       const redaction = await redactAgreed(context, input, store, request, author)
@@ -142,13 +151,7 @@ function currentOf(input: Input): Current {
   return given[0] === 'keep-current' ? 'keep' : given[0]
 }
 
-function reasonOf(input: Input): RedactReason {
-  const text = input.text('reason-code') ?? 'unspecified'
-  if (isRedactReason(text)) return text
-  throw usageError('--reason-code is not one of the codes', 'redact')
-}
-
-function planned(
+function planFor(
   context: Context,
   store: MemoryStore,
   request: RedactionRequest,
@@ -156,61 +159,6 @@ function planned(
   return withProgress(context, 'Searching', (options) =>
     store.history.planRedaction(request, options),
   )
-}
-
-/** Asks how to replace versions that memories still hold, which cannot be redacted as they are. */
-async function chooseCurrent(context: Context, plan: RedactionPlan): Promise<Current> {
-  if (plan.current.length === 0) return undefined
-  const count = countText(plan.current.length, 'version is', 'versions are')
-  const sentence = `${count} still current in memories`
-  const lines = plan.current.map(({ versionId, path }) => `${shortId(versionId)}  ${path}`)
-  if (!canAsk(context)) {
-    throw new CommandError(
-      'version_current',
-      `${sentence}; nothing was redacted: ${fewOf(lines)}`,
-      'Add --overwrite or --delete to change these memories first, or --keep-current to leave ' +
-        'these versions out',
-      { details: { versionIds: plan.current.map(({ versionId }) => versionId) } },
-    )
-  }
-  process.stderr.write(visible(`${sentence}:\n${listOf(lines)}\n`))
-  const question = 'First [o]verwrite these memories, [d]elete them, or [k]eep these versions?'
-  const choice = choices.get((await askLine(context, question)).toLowerCase())
-  if (choice !== undefined) return choice
-  throw declined({ preview })
-}
-
-const preview = '--dry-run shows them'
-
-const choices: ReadonlyMap<string, Current> = new Map([
-  ['o', 'overwrite'],
-  ['overwrite', 'overwrite'],
-  ['d', 'delete'],
-  ['delete', 'delete'],
-  ['k', 'keep'],
-  ['keep', 'keep'],
-])
-
-/** The ids that the user agreed to; undefined if everything that is selected may be erased. */
-async function agree(
-  context: Context,
-  input: Input,
-  plan: RedactionPlan,
-  current: Current,
-): Promise<readonly string[] | undefined> {
-  const kept = new Set(current === 'keep' ? plan.current.map(({ versionId }) => versionId) : [])
-  const shown = plan.versions.filter(({ versionId }) => !kept.has(versionId))
-  const count = shown.length
-  if (input.flag('yes')) return undefined
-  if (count === 0) return []
-  const versions = countText(count, 'version', 'versions')
-  checkCanConfirm(context, { would: `${versions} would be erased permanently`, preview })
-  const lines = shown.map(versionLine)
-  process.stderr.write(visible(`${listOf(lines)}\n`))
-  const question = `Erasing ${versions} cannot be undone. Type ${count} to erase permanently:`
-  const answer = await askLine(context, question)
-  if (answer.replaceAll(/[^0-9]/g, '') === String(count)) return shown.map((one) => one.versionId)
-  throw declined({ preview })
 }
 
 /** Redacts. An interruption leaves the old state or the new one, and the error names it. */

@@ -1,4 +1,4 @@
-// The console in a browser: redaction in four steps, devices, sync, audit and settings; and what a
+// The console in a browser: redaction, devices, sync, audit and settings; and what a
 // console that may only read, and an auditor's, look like.
 
 import { readFileSync } from 'node:fs'
@@ -27,34 +27,61 @@ async function opened(path: string, options: Parameters<typeof openedConsole>[1]
 }
 
 describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
-  test('erases a text in four steps and offers the certificate', async () => {
+  test('replaces a pasted text everywhere, and gives the certificate again and again', async () => {
     const { page, store } = await opened('/redaction')
-    await page.getByLabel('Contains the text').fill('payment team')
-    await page.getByRole('button', { name: 'Review what will be erased' }).click()
-    await page.getByRole('heading', { name: 'In use' }).waitFor()
+    await page.getByLabel('Text to erase').fill('payment team\n')
+    await page.getByRole('button', { name: 'Find every place' }).click()
+    await page.locator('.place mark', { hasText: 'payment team' }).first().waitFor()
     expect(await page.content()).not.toContain('call the payment')
-    await page.getByRole('button', { name: 'Show' }).first().click()
-    await page.getByText('call the payment team').waitFor()
     await expectAccessible(page)
-    await page.getByRole('button', { name: 'Continue' }).click()
-    await page.getByLabel(/in use now/).selectOption('overwrite')
-    const erase = page.getByRole('button', { name: 'Erase 1 version' })
+    expect(await page.getByRole('radio', { name: /^Replace just this text/ }).isChecked()).toBe(
+      true,
+    )
+    const erase = page.getByRole('button', { name: /^Erase 1 version/ })
+    await page.getByLabel('Type 1 to erase').fill('1')
+    // No reason is chosen yet.
+    await erase.click({ force: true })
+    await page.getByLabel('Why').selectOption('leaked secret')
     await page.getByLabel('Type 1 to erase').fill('2')
     await erase.click({ force: true })
     expect((await contentsOf(store))['/todo.md']).toContain('payment')
     await page.getByLabel('Type 1 to erase').fill('1')
     await erase.click()
     await page.getByText('nothing is left').waitFor()
-    const download = page.waitForEvent('download')
-    await page.getByRole('button', { name: 'Download the certificate' }).click()
-    const text = readFileSync(await (await download).path(), 'utf8')
-    expect((await store.maintenance.verifyCertificate(text)).versions).toHaveLength(1)
+    expect((await contentsOf(store))['/todo.md']).toBe('- [ ] call the [redacted]\n')
+    expect(new URL(page.url()).pathname).toMatch(/^\/redaction\/[0-9a-f]{64}$/)
+    const certificate = async (): Promise<string> => {
+      const download = page.waitForEvent('download')
+      await page.getByRole('button', { name: 'Download the certificate' }).click()
+      return readFileSync(await (await download).path(), 'utf8')
+    }
+    const text = await certificate()
+    const { versions, object_ids: objects } = await store.maintenance.verifyCertificate(text)
+    expect(versions).toHaveLength(1)
+    expect(await page.getByLabel('Request to the host').inputValue()).toContain(objects[0])
     await page
       .getByText(/has written nothing|last wrote/)
       .first()
       .waitFor()
-    expect((await contentsOf(store))['/todo.md']).not.toContain('payment')
     await expectAccessible(page)
+    await page.reload()
+    await page.getByRole('heading', { name: 'Redacted 1 version' }).waitFor()
+    expect(await certificate()).toBe(text)
+    await page.getByRole('link', { name: '‹ Redaction' }).click()
+    const earlier = page.getByRole('region', { name: 'Earlier redactions' })
+    await earlier.getByText('waiting for 1 device').first().waitFor()
+  })
+
+  test('begins a redaction with a text that is selected in a memory', async () => {
+    const { page } = await opened('/memories')
+    await page.getByRole('treeitem', { name: 'todo.md' }).click()
+    await page.locator('.markdown li').dblclick({ position: { x: 45, y: 8 } })
+    await page.getByRole('button', { name: 'Redact this…' }).click()
+    const word = await page.getByLabel('Text to erase').inputValue()
+    expect('call the payment team'.split(' ')).toContain(word)
+    expect(page.url()).not.toContain(word)
+    await page.getByRole('button', { name: 'Find every place' }).click()
+    await page.locator('.place mark', { hasText: word }).first().waitFor()
   })
 
   test('adds a device by its card and fingerprint, and removes it', async () => {

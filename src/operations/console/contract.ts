@@ -11,6 +11,7 @@ import type { SyncReport } from '../../store/sync/report.ts'
 import type { TrailRow } from './audit.ts'
 import type { CountedVersion } from './memories.ts'
 import type { operations } from './operations.ts'
+import type { FoundPlace } from './redaction.ts'
 import type { ReviewedMemory } from './review.ts'
 import type { Overview } from './store.ts'
 
@@ -18,6 +19,7 @@ export type {
   Actor,
   CommitRange,
   CountedVersion,
+  FoundPlace,
   ListedDevice,
   Overview,
   ReviewedMemory,
@@ -54,6 +56,7 @@ export type ErasePlan = ResultOf<'redaction.plan'>
 export type EraseInput = InputOf<'redaction.run'>
 export type WayOut = NonNullable<EraseInput['current']>
 export type EraseResult = ResultOf<'redaction.run'>
+export type ListedRedaction = ResultOf<'redaction.past'>['redactions'][number]
 export type ErasureProof = ResultOf<'redaction.proof'>
 export type AuditState = ResultOf<'audit.state'>
 export type TrailInput = InputOf<'audit.trail'>

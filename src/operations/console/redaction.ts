@@ -9,9 +9,14 @@ import type { MemoryStore } from '../../store/memory-store.ts'
 import type { PendingDevice } from '../../store/redaction/acknowledgement.ts'
 import type { PastRedaction } from '../../store/redaction/past-redactions.ts'
 import type { RedactionPlan, RedactionSelection } from '../../store/redaction/redaction-plan.ts'
+import { checkNotCancelled } from '../../time-slice.ts'
 import { hash, listOf, managing, reading, short } from './operation.ts'
 
 const VERSIONS_MAX = 1_000_000
+/** Versions whose occurrences are shown at once, and places of each. */
+const SHOWN_MAX = 100
+const PLACES_MAX = 5
+const MATCH_LENGTH_MAX = 400
 
 /** All that are given must hold. */
 const select = z.strictObject({
@@ -34,14 +39,37 @@ export const redactionOperations = {
   'redaction.plan': reading({ select }, async ({ store, work }, { select: wanted }) => {
     const request = { select: selectionOf(wanted), reason: 'unspecified' } as const
     const found: RedactionPlan = await store.history.planRedaction(request, work)
-    const { commits = 0, remotes } = await store.summary()
+    const { remotes } = await store.summary()
+    const [all] = await store.history.stretches(1)
     return {
       ...found,
-      commits,
+      commits: all?.commits ?? 0,
       pendingDevices: (await otherDevices(store)).map(describePending),
       remotes: remotes.map(({ name }) => name),
     }
   }),
+
+  /** Each match of the text in these versions; the rest of its line by its length alone. */
+  'redaction.occurrences': reading(
+    { select, versionIds: listOf(SHOWN_MAX) },
+    async ({ store, work }, { select: wanted, versionIds }) => {
+      const { matching } = selectionOf(wanted)
+      if (matching === undefined) return { versions: [] }
+      const versions: FoundVersion[] = []
+      for (const versionId of versionIds) {
+        checkNotCancelled(work.signal)
+        const { content = '', path = '', reason = '' } = await store.history.version(versionId)
+        const all = [
+          ...placesIn('text', content, matching),
+          ...placesIn('path', path, matching),
+          ...placesIn('reason', reason, matching),
+        ]
+        const places = all.slice(0, PLACES_MAX)
+        versions.push({ versionId, places, more: all.length - places.length })
+      }
+      return { versions }
+    },
+  ),
 
   'redaction.run': managing(
     'a redaction',
@@ -51,7 +79,7 @@ export const redactionOperations = {
       current: z.enum(['delete', 'overwrite', 'keep']).optional(),
       confirmed: listOf(VERSIONS_MAX),
     },
-    async ({ writer, work }, { select: wanted, why, current, confirmed }) => {
+    async ({ store, writer, work }, { select: wanted, why, current, confirmed }) => {
       const request = { select: selectionOf(wanted), reason: why, current, confirmed }
       // A page that is closed ends nothing.
       const { progress } = work
@@ -59,12 +87,16 @@ export const redactionOperations = {
         const { certificate } = await writer().redact(request, { progress })
         const versions = certificate?.versions.map((one) => one.memory_version_id) ?? []
         const text = certificate && textOf(certificate)
-        return { versions, certificate: text, newHead: certificate?.new_head, isErased: true }
+        const redaction = certificate && (await redactionOf(store, certificate.records))
+        const newHead = certificate?.new_head
+        return { versions, certificate: text, redaction, newHead, isErased: true }
       } catch (error) {
         const { certificate } = error instanceof StoreError ? error.details : {}
         // The history is without the versions, though not all files are yet.
         if (certificate === undefined) throw error
-        return { versions: confirmed, certificate: textOf(certificate), isErased: false }
+        const redaction = await redactionOf(store)
+        const text = textOf(certificate)
+        return { versions: confirmed, certificate: text, redaction, isErased: false }
       }
     },
   ),
@@ -107,6 +139,52 @@ export const redactionOperations = {
       }
     },
   ),
+}
+
+/** Where a version has the text. */
+export interface FoundPlace {
+  readonly where: 'text' | 'path' | 'reason'
+  /** Of its first character, counted from 1. */
+  readonly line: number
+  readonly match: string
+  /** How many characters of its first and of its last line are around it. */
+  readonly before: number
+  readonly after: number
+}
+
+export interface FoundVersion {
+  readonly versionId: string
+  readonly places: readonly FoundPlace[]
+  /** How many more there are. */
+  readonly more: number
+}
+
+function placesIn(where: FoundPlace['where'], text: string, pattern: RegExp): FoundPlace[] {
+  const every = new RegExp(pattern.source, `${pattern.flags}g`)
+  const places: FoundPlace[] = []
+  for (const { 0: found, index } of text.matchAll(every)) {
+    const start = index === 0 ? 0 : text.lastIndexOf('\n', index - 1) + 1
+    const end = text.indexOf('\n', index + found.length)
+    places.push({
+      where,
+      line: text.slice(0, index).split('\n').length,
+      match: found.slice(0, MATCH_LENGTH_MAX),
+      before: index - start,
+      after: (end === -1 ? text.length : end) - index - found.length,
+    })
+  }
+  return places
+}
+
+/** The redaction with one of these records; the newest one, if they are not known. */
+async function redactionOf(
+  store: MemoryStore,
+  records?: readonly string[],
+): Promise<string | undefined> {
+  const found = await store.maintenance.redactions()
+  const isMeant = (one: PastRedaction): boolean =>
+    records === undefined || one.records.some((record) => records.includes(record))
+  return found.find(isMeant)?.redaction
 }
 
 /** Throws `invalid_input` for an invalid pattern. */

@@ -60,6 +60,7 @@ describe('redaction', () => {
     const { redactions } = await ask('redaction.past', {})
     expect(redactions).toMatchObject([{ reason: 'leaked_secret', pendingDevices: [] }])
     const redaction = redactions[0]?.redaction ?? ''
+    expect(erased.redaction).toBe(redaction)
     const issued = await ask('redaction.certificate', { redaction })
     expect(issued).toMatchObject({ certificate, objectIds: 'known' })
     expect(issued.objects).toEqual(JSON.parse(certificate).object_ids)
@@ -73,6 +74,32 @@ describe('redaction', () => {
       newHead: undefined,
       isErased: true,
     })
+  })
+
+  test('shows each place of the text, and of the rest its length alone', async () => {
+    const { store, ask } = await newConsole()
+    await store.as(author).write('/key-1.md', 'one\nthe key-1 (of) key-1x\n')
+    const { data } = await store.history.versions()
+    const versionIds = data.map(({ versionId }) => versionId)
+    const found = await ask('redaction.occurrences', { select: { text: 'key-1' }, versionIds })
+    expect(found.versions).toEqual([
+      {
+        versionId: versionIds[0],
+        places: [
+          { where: 'text', line: 2, match: 'key-1', before: 4, after: 12 },
+          { where: 'text', line: 2, match: 'key-1', before: 15, after: 1 },
+          { where: 'path', line: 1, match: 'key-1', before: 1, after: 3 },
+        ],
+        more: 0,
+      },
+    ])
+    const every = await ask('redaction.occurrences', {
+      select: { text: 'one\nthe', regex: true },
+      versionIds,
+    })
+    expect(every.versions[0]?.places).toMatchObject([{ line: 1, before: 0, after: 18 }])
+    const none = await ask('redaction.occurrences', { select: { path: '/' }, versionIds })
+    expect(none.versions).toEqual([])
   })
 
   test('searches each line by a regular expression', async () => {

@@ -64,6 +64,8 @@ export const addressOf = {
     withQuery(`/restore/${memoryId}`, { ...to, at: null }),
   /** What differs between a moment and now. */
   compare: (commit: string): string => withQuery(`/compare/${commit}`, { at: null }),
+  /** A redaction that was made, by its first record. */
+  pastRedaction: (redaction: string): string => withQuery(`/redaction/${redaction}`, { at: null }),
   /** A redaction that begins with a memory or a version. */
   redaction: (begin: { readonly memory?: string; readonly version?: string } = {}): string =>
     withQuery('/redaction', { ...begin, at: null }),

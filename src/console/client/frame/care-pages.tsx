@@ -15,6 +15,6 @@ export const carePages = {
   redaction: RedactionPage,
   settings: SettingsPage,
   sync: SyncPage,
-} satisfies Readonly<Record<string, ComponentType>>
+} satisfies Readonly<Record<string, ComponentType<{ readonly redaction?: string | undefined }>>>
 
 export type CarePages = typeof carePages

@@ -102,6 +102,7 @@ interface PageIds {
   readonly versionId: string
   readonly memoryId: string
   readonly commit: string
+  readonly redaction: string
 }
 
 // One component each, whatever is drawn: a new one would begin the view anew.
@@ -111,8 +112,8 @@ const UndoActor = ({ versionId }: PageIds) => <UndoPage versionId={versionId} by
 const carePages = signal<CarePages | undefined>(undefined)
 
 /** A page that is loaded when it is opened. */
-function carePage(name: keyof CarePages): FunctionComponent {
-  return () => {
+function carePage(name: keyof CarePages): FunctionComponent<Partial<PageIds>> {
+  return (ids) => {
     const [isLost, setLost] = useState(false)
     const Page = carePages.value?.[name]
     useEffect(() => {
@@ -121,7 +122,7 @@ function carePage(name: keyof CarePages): FunctionComponent {
         .then((loaded) => (carePages.value = loaded.carePages))
         .catch(() => setLost(true))
     }, [])
-    if (Page !== undefined) return <Page />
+    if (Page !== undefined) return <Page {...ids} />
     return isLost ? (
       <p role="alert">This page could not be loaded: reload it.</p>
     ) : (
@@ -151,7 +152,7 @@ const pages: Readonly<Record<string, ComponentType<PageIds>>> = {
   '/rollback/:commit': RollbackPage,
   '/restore/:memoryId': RestorePage,
   '/compare/:commit': ComparePage,
-  '/redaction': carePage('redaction'),
+  '/redaction/:redaction?': carePage('redaction'),
   '/devices': carePage('devices'),
   '/sync': carePage('sync'),
   '/audit': AuditPage,

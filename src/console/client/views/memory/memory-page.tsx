@@ -15,6 +15,7 @@ import { Pending, Writer } from '../../parts/labels.tsx'
 import { usePages } from '../../parts/pager.tsx'
 import { absoluteTime, relativeTime, sizeText } from '../../parts/times.ts'
 import { MergeStrip } from '../merges/merge-strip.tsx'
+import { RedactSelection } from '../redaction/redact-selection.tsx'
 import { drafts, keepDraft, reasonIn } from './drafts.ts'
 import { EditForm } from './edit-form.tsx'
 import { HistoryColumn, type MemoryHistory } from './history-column.tsx'
@@ -53,6 +54,7 @@ export function MemoryPage({ memoryId }: { readonly memoryId: string }) {
           <Tabs view={view} history={history} />
         )}
       </article>
+      <RedactSelection within="#tab-panel" />
       <HistoryColumn view={view} history={history} />
     </div>
   )

@@ -27,7 +27,10 @@ export function resolveNamed(
 ): string {
   const exact = things.find(({ id }) => id === typed)
   if (exact !== undefined) return exact.id
-  const found = things.filter((thing) => thing.name === typed || beginsWith(thing.id, typed))
+  // Things without a name have an empty one, and so has a variable of a script that is not set.
+  const found = things.filter(({ id, name }) => {
+    return (name !== '' && name === typed) || beginsWith(id, typed)
+  })
   const [first] = found
   const hint = `\`${list}\` lists them`
   if (first === undefined) {

@@ -10,6 +10,7 @@ import {
   ignoresCase,
 } from '../../../src/cli/machine/memory-files.ts'
 import { parseCommandLine, wantsJson } from '../../../src/cli/program.ts'
+import { resolveNamed } from '../../../src/cli/store/named.ts'
 import { progressLine, type ProgressState } from '../../../src/cli/terminal/progress.ts'
 import { storePath } from '../../../src/cli/text/store-path.ts'
 import {
@@ -28,6 +29,17 @@ test('a local time can be given back as an option, to the second', () => {
     expect(text).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d$/)
     expect(findTime(text, 0)).toBe(time)
   }
+})
+
+test('an empty name is the name of nothing, not of a device without a name', () => {
+  const devices = [
+    { id: 'dev_aaaa1', name: '' },
+    { id: 'dev_bbbb2', name: 'laptop' },
+  ]
+  const kind = { kind: 'device', list: 'gitlocket device list' }
+  expect(resolveNamed(devices, 'aaaa', kind)).toBe('dev_aaaa1')
+  expect(resolveNamed(devices, 'laptop', kind)).toBe('dev_bbbb2')
+  expect(() => resolveNamed(devices, '', kind)).toThrow('There is no device ""')
 })
 
 async function run(args: readonly string[]) {

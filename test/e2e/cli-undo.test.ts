@@ -1,8 +1,10 @@
 // `undo` on the built command line: what it lists, shows and takes back, and the undo of an undo.
 // @module-tag slow
 
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { copiesOf, type Home } from './cli-process.ts'
+import { copiesOf, type Home, mainFile } from './cli-process.ts'
 import { onTerminal, terminal } from './cli-terminal.ts'
 
 /** Two sessions, of which the later one poisons a line of the other's memory. */
@@ -69,6 +71,23 @@ test('names similar sessions, and refuses an ambiguous one', async () => {
   expect([typing.exitCode, typing.stderr]).toEqual([3, expect.stringContaining('"chat-22"')])
 })
 
+test('an empty name is not that of the only session', async () => {
+  const home = await copiesOf(async (one) => {
+    await one.ok('init')
+    await one.ok('create', 'a.md', '--text', 'a', '--session', 'chat-1')
+  })()
+  const { exitCode, stderr } = await home.call(['undo', '', '--yes'])
+  expect([exitCode, stderr]).toEqual([3, expect.stringContaining('No session ""')])
+  expect(await home.ok('cat', 'a.md')).toBe('a')
+})
+
+/** Runs a program with its standard output in a pipe. */
+const PIPED = `
+const { spawnSync } = require('node:child_process')
+const stdio = ['inherit', 'pipe', 'inherit']
+process.exit(spawnSync(process.execPath, process.argv.slice(2), { stdio }).status)
+`
+
 describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
   const env = { GITLOCKET_PAGER: 'cat' }
 
@@ -97,6 +116,23 @@ describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
     expect(screen).toContain('-poison')
     expect(screen).toMatch(/`gitlocket undo undo-\w+` takes this back/)
     expect(await home.ok('cat', 'a.md')).toBe(clean)
+  })
+
+  test('asks nothing if its output is piped, and writes no escapes to the terminal', async () => {
+    const home = await written()
+    const words = ['write', 'b.md', '--text', 'b', '--session', 'chat-3']
+    await home.ok(...words, '--reason', 'harmless\u001b]0;renamed\u0007')
+    const piped = join(home.directory, 'piped.cjs')
+    writeFileSync(piped, PIPED)
+    const listed = onTerminal(home, [mainFile, 'undo'], { program: piped, env })
+    expect([listed.exitCode, listed.screen]).toEqual([
+      0,
+      expect.stringContaining('gitlocket undo <session> --yes'),
+    ])
+    expect(listed.screen).not.toContain('\u001b]')
+    const named = onTerminal(home, [mainFile, 'undo', 'chat-3'], { program: piped, env })
+    expect([named.exitCode, named.screen]).toEqual([2, expect.stringContaining('Add --yes')])
+    expect(await home.ok('cat', 'b.md')).toBe('b')
   })
 
   test.each([

@@ -83,7 +83,7 @@ function undo(context: Context, input: Input): Promise<Answer> {
     const recent = await Promise.all(
       known.slice(0, SESSIONS_MAX).map((group) => describe(store, group)),
     )
-    if (!canAsk(context) || input.flag('yes')) return listOfSessions(context, input, recent)
+    if (!canPick(context, input) || input.flag('yes')) return listOfSessions(context, input, recent)
     return pick(context, input, store, recent)
   })
 }
@@ -108,7 +108,7 @@ interface RecentSession {
 function findSession(known: readonly SessionGroup[], typed: string): string {
   const ids = known.map(({ session }) => session)
   if (ids.includes(typed)) return typed
-  const found = ids.filter((id) => id.startsWith(typed))
+  const found = typed === '' ? [] : ids.filter((id) => id.startsWith(typed))
   const [first] = found
   if (first !== undefined && found.length === 1) return first
   const hint = '`gitlocket undo` lists the sessions'
@@ -155,6 +155,14 @@ function countsText({ created, modified, deleted }: SessionGroup): string {
   return counts.flatMap(([sign, count]) => (count === 0 ? [] : [sign + String(count)])).join(' ')
 }
 
+/**
+ * Whether the user can pick and agree. The plan is text on standard output, which must be
+ * a terminal too: in a file or a pipe the user would not see it, and it would break JSON.
+ */
+function canPick(context: Context, input: Input): boolean {
+  return canAsk(context) && context.environment.terminal.output && !input.flag('json')
+}
+
 async function pick(
   context: Context,
   input: Input,
@@ -189,7 +197,7 @@ async function undoOne(
   const planned = revertAnswer(ink, plan, true)
   if (input.flag('dry-run') || plan.steps.length === 0) return planned
   if (!input.flag('yes')) {
-    if (!canAsk(context)) return unconfirmed(planned, plan)
+    if (!canPick(context, input)) return unconfirmed(planned, plan)
     if (!(await agree(context, planned, plan))) return left
   }
   const done = revertAnswer(ink, await run(false, plan.plan), false)

@@ -1,11 +1,9 @@
-// A list on a terminal of which the user picks one, by arrow keys or by number. On a terminal that
-// cannot move the cursor it asks for a number. Draws on standard error. The rows must be safe for a
-// terminal.
+// A list on a terminal of which the user picks one, by arrow keys or by number. Draws on standard
+// error. The rows must be safe for a terminal.
 
 import { emitKeypressEvents, type Key } from 'node:readline'
 import { StoreError } from '../../errors.ts'
 import type { Context } from '../call/command.ts'
-import { askLine } from './prompt.ts'
 
 /** Lines that the title, the keys and the prompt of the shell take. */
 const OTHER_LINES = 5
@@ -17,23 +15,14 @@ export const CHOICE_MARGIN = 7
  * The index of a row; undefined if the user leaves the list. `head` is above the rows, which are at
  * most as wide as the terminal without `CHOICE_MARGIN`. Call if `canAsk`.
  */
-export async function choose(
+export function choose(
   context: Context,
   head: string,
   rows: readonly string[],
 ): Promise<number | undefined> {
   const lines = process.stderr.rows ?? 24
   const shown = rows.slice(0, Math.max(ROWS_LEAST, lines - OTHER_LINES))
-  if (context.environment.terminal.capable) return withKeys(context, head, shown)
-  process.stderr.write(`   ${head}\n${shown.map((row, at) => `${at + 1}  ${row}\n`).join('')}`)
-  return indexOf(await askLine(context, 'Number, or Enter to leave:'), shown)
-}
-
-function indexOf(typed: string, rows: readonly string[]): number | undefined {
-  if (typed === '') return undefined
-  const index = /^\d{1,4}$/.test(typed) ? Number(typed) - 1 : -1
-  if (rows[index] !== undefined) return index
-  throw new StoreError('invalid_input', `Give a number from 1 to ${rows.length}`)
+  return withKeys(context, head, shown)
 }
 
 function withKeys(

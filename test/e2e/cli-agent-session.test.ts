@@ -114,7 +114,12 @@ describe('the session', () => {
         identityIsNamed,
         serverDirectory,
       }
-      const places = { homeDirectory: directory, configDirectory: directory }
+      const places = {
+        homeDirectory: directory,
+        configDirectory: directory,
+        codexDirectory: directory,
+        opencodeDirectory: directory,
+      }
       return { platform: 'linux', claudeDirectory: undefined, session, usualPlaces, ...places }
     }
     expect(findAgentSession(place, agents(id))).toBe(id)

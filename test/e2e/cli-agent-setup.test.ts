@@ -68,6 +68,35 @@ const forms: readonly (readonly [words: string, file: string, added: object])[] 
       inputs: [input],
     },
   ],
+  ['gemini', '.gemini/settings.json', { mcpServers: { gitlocket: local } }],
+  ['gemini --scope project', '.gemini/settings.json', { mcpServers: { gitlocket: shared } }],
+  [
+    `gemini --url ${url}`,
+    '.gemini/settings.json',
+    {
+      mcpServers: {
+        gitlocket: { httpUrl: url, headers: { Authorization: 'Bearer ${GITLOCKET_API_KEY}' } },
+      },
+    },
+  ],
+  [
+    'opencode',
+    '.config/opencode/opencode.json',
+    {
+      mcp: {
+        gitlocket: { type: 'local', command: [process.execPath, mainFile, 'mcp'], enabled: true },
+      },
+    },
+  ],
+  [
+    `opencode --scope project --url ${url}`,
+    'opencode.json',
+    {
+      mcp: {
+        gitlocket: { type: 'remote', ...header('{env:GITLOCKET_API_KEY}'), enabled: true },
+      },
+    },
+  ],
 ]
 
 const linux = process.platform === 'linux'
@@ -352,4 +381,14 @@ test('without a store nothing is written, and init is named', async () => {
   expect([exitCode, stdout]).toEqual([8, ''])
   expect(stderr).toContain('`gitlocket init` creates a store')
   expect(readdirSync(home.directory).map((name) => basename(name))).toEqual([])
+})
+
+test.each([
+  ['gemini', 'a $HOME', '"$H"'],
+  ['opencode', 'a {env:HOME}', '"{env:"'],
+])('%s takes no path in which it replaces a variable', async (program, name, found) => {
+  const home = await newHomeWithStore()
+  const store = ['--store', join(home.directory, name)]
+  const { exitCode, stderr } = await home.run(['setup', program, ...store])
+  expect([exitCode, stderr]).toEqual([2, expect.stringContaining(`A path with ${found}`)])
 })

@@ -130,6 +130,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   '@modelcontextprotocol/server': ['mcp'],
   '@scure/bip39': ['src/format/fingerprint.ts'],
   'jsonc-parser': ['src/cli/setup/json-text.ts'],
+  'smol-toml': ['src/cli/setup/toml-text.ts'],
   diff: ['cli', 'src/text/line-matches.ts', page],
   dompurify: [page],
   'fast-string-truncated-width': ['src/cli/text/table.ts'],

@@ -75,6 +75,9 @@ export interface AgentEnvironment {
   readonly configDirectory: string
   /** CLAUDE_CONFIG_DIR. */
   readonly claudeDirectory: string | undefined
+  /** CODEX_HOME, else `~/.codex`. */
+  readonly codexDirectory: string
+  readonly opencodeDirectory: string
   /** The session that has started this process, by the agent program's own id. */
   readonly session: string | undefined
   /** Where a program that was started with no variable but HOME looks for the store. */
@@ -196,6 +199,12 @@ export function readAgentEnvironment(): AgentEnvironment {
         : baseDirectoryOf(process.env, 'XDG_CONFIG_HOME', '.config')
     },
     claudeDirectory: variable('CLAUDE_CONFIG_DIR'),
+    get codexDirectory() {
+      return variable('CODEX_HOME') ?? join(homeDirectoryOf(process.env), '.codex')
+    },
+    get opencodeDirectory() {
+      return join(baseDirectoryOf(process.env, 'XDG_CONFIG_HOME', '.config'), 'opencode')
+    },
     session: variable('CLAUDE_CODE_SESSION_ID'),
     get usualPlaces() {
       return defaultPlaces({ HOME: homeDirectoryOf(process.env) })

@@ -22,7 +22,8 @@ import {
   shellLine,
 } from '../setup/clients.ts'
 import { countMemories } from '../setup/connect.ts'
-import { addTo, holds, type Wanted } from '../setup/json-text.ts'
+import { type Addition, addTo, holds, type Wanted } from '../setup/json-text.ts'
+import { addTable } from '../setup/toml-text.ts'
 import { inTurn } from '../setup/turns.ts'
 import {
   checkWritable,
@@ -38,7 +39,7 @@ import { countText } from '../text/words.ts'
 export const commands: readonly Command[] = [
   {
     name: 'setup',
-    summary: 'Connect claude-code, claude-desktop, cursor or vscode to the store',
+    summary: 'Connect claude-code, codex, cursor or another agent program to the store',
     usage: '<program>',
     options: {
       '--scope <user|project>':
@@ -49,6 +50,7 @@ export const commands: readonly Command[] = [
       '--hooks': 'For claude-code: show the memories when a session begins',
     },
     notes: [
+      `Programs: ${clients.map(({ name }) => name).join(', ')}.`,
       'Prints what to run, or what to add to which file. --write adds it: all else in the file ' +
         'is kept, and a file that cannot be extended is refused. --dry-run shows the lines that ' +
         'would be new.',
@@ -161,7 +163,7 @@ function commandOf({ client, scope, target }: SetupPlan): readonly string[] | un
   if (client.name !== 'claude-code') return undefined
   const start = ['claude', 'mcp', 'add']
   if ('url' in target) {
-    const header = `Authorization: ${client.bearer ?? ''}`
+    const header = `Authorization: Bearer \${${KEY_VARIABLE}}`
     const where = ['--transport', 'http', SERVER_NAME, target.url]
     return [...start, '--scope', scope, ...where, '--header', header]
   }
@@ -324,7 +326,7 @@ function proposalOf({ path, within, wanted }: Part): Proposal {
   let text = file.text ?? ''
   const lines: string[] = []
   for (const one of wanted) {
-    const added = addTo(path, text, one)
+    const added = additionTo(path, text, one)
     if (added === undefined) continue
     text = added.text
     lines.push(...added.lines)
@@ -332,11 +334,15 @@ function proposalOf({ path, within, wanted }: Part): Proposal {
   return { file, text: lines.length === 0 ? undefined : text, lines }
 }
 
+function additionTo(path: string, text: string, wanted: Wanted): Addition | undefined {
+  return path.endsWith('.toml') ? addTable(path, text, wanted) : addTo(path, text, wanted)
+}
+
 /** A file that holds the wanted contents and nothing else. */
 function exampleOf({ path, wanted }: Part): string {
   let text = ''
   for (const one of wanted) {
-    const added = addTo(path, text, one)
+    const added = additionTo(path, text, one)
     if (added === undefined) throw new StoreError('invalid_input', 'There is nothing to add')
     text = added.text
   }

@@ -27,13 +27,15 @@ export interface Client {
   readonly name: string
   readonly title: string
   /** The object that holds the servers. */
-  readonly key: 'mcpServers' | 'servers'
+  readonly key: 'mcpServers' | 'servers' | 'mcp' | 'mcp_servers'
   /** Undefined if there is no such scope. `project` is the directory of the project. */
   fileOf(agents: AgentEnvironment, scope: Scope, project: string): string | undefined
-  /** The program wants to be told how it reaches a server. */
-  readonly isTyped: boolean
-  /** The value of a header with the user's key, as the program writes it. */
-  readonly bearer: string | undefined
+  /** What it replaces by the value of a variable or by a file; `${` by default. */
+  readonly replaced?: RegExp
+  /** The entry of a server that the program starts. */
+  launched(launch: Launch): JsonObject
+  /** The entry of a server elsewhere, with the user's key; undefined if it takes no key. */
+  remote(url: string): JsonObject | undefined
   /** What else must be in the file for that header. */
   readonly input?: Wanted
   /** What to do once the file is written. */
@@ -56,8 +58,8 @@ export const clients: readonly Client[] = [
       scope === 'user'
         ? join(claudeDirectory ?? homeDirectory, '.claude.json')
         : join(project, '.mcp.json'),
-    isTyped: true,
-    bearer: `Bearer \${${KEY_VARIABLE}}`,
+    launched: (launch) => ({ type: 'stdio', ...commandEntry(launch) }),
+    remote: (url) => ({ type: 'http', url, ...bearer(`\${${KEY_VARIABLE}}`) }),
     next: 'Start a new session of Claude Code; /mcp there shows the server',
     nextInProject:
       'Start `claude` in this project and approve the server, which it asks for once: until then ' +
@@ -70,8 +72,8 @@ export const clients: readonly Client[] = [
     fileOf: userOnly(({ configDirectory }) => {
       return join(configDirectory, 'Claude', 'claude_desktop_config.json')
     }),
-    isTyped: false,
-    bearer: undefined,
+    launched: commandEntry,
+    remote: () => undefined,
     next: 'Quit Claude Desktop and start it again',
   },
   {
@@ -80,8 +82,8 @@ export const clients: readonly Client[] = [
     key: 'mcpServers',
     fileOf: ({ homeDirectory }, scope, project) =>
       join(scope === 'user' ? homeDirectory : project, '.cursor', 'mcp.json'),
-    isTyped: false,
-    bearer: `Bearer \${env:${KEY_VARIABLE}}`,
+    launched: commandEntry,
+    remote: (url) => ({ url, ...bearer(`\${env:${KEY_VARIABLE}}`) }),
     next: 'Turn the server on in the settings of Cursor, under MCP',
   },
   {
@@ -92,12 +94,64 @@ export const clients: readonly Client[] = [
       scope === 'user'
         ? join(configDirectory, 'Code', 'User', 'mcp.json')
         : join(project, '.vscode', 'mcp.json'),
-    isTyped: true,
-    bearer: `Bearer \${input:${INPUT_ID}}`,
+    launched: (launch) => ({ type: 'stdio', ...commandEntry(launch) }),
+    remote: (url) => ({ type: 'http', url, ...bearer(`\${input:${INPUT_ID}}`) }),
     input: keyInput(),
     next: 'Run `MCP: List Servers` in VS Code, and start the server there',
   },
+  {
+    name: 'codex',
+    title: 'Codex',
+    key: 'mcp_servers',
+    fileOf: ({ codexDirectory }, scope, project) =>
+      join(scope === 'user' ? codexDirectory : join(project, '.codex'), 'config.toml'),
+    launched: commandEntry,
+    remote: (url) => ({ url, bearer_token_env_var: KEY_VARIABLE }),
+    next: 'Start a new session of Codex; /mcp there shows the server',
+    nextInProject: 'Codex reads the file of a project that it trusts: start `codex` here once',
+  },
+  {
+    name: 'gemini',
+    title: 'Gemini CLI',
+    key: 'mcpServers',
+    fileOf: ({ homeDirectory }, scope, project) =>
+      join(scope === 'user' ? homeDirectory : project, '.gemini', 'settings.json'),
+    replaced: /\$[\w{]/,
+    launched: commandEntry,
+    remote: (url) => ({ httpUrl: url, ...bearer(`\${${KEY_VARIABLE}}`) }),
+    next: 'Start a new session of Gemini CLI in a trusted folder; /mcp there shows the server',
+  },
+  {
+    name: 'opencode',
+    title: 'opencode',
+    key: 'mcp',
+    fileOf: ({ opencodeDirectory }, scope, project) =>
+      join(scope === 'user' ? opencodeDirectory : project, 'opencode.json'),
+    replaced: /\{(?:env|file):/,
+    launched: ({ command, args, env }) => ({
+      type: 'local',
+      command: [command, ...args],
+      ...(Object.keys(env).length > 0 && { environment: env }),
+      enabled: true,
+    }),
+    remote: (url) => ({
+      type: 'remote',
+      url,
+      ...bearer(`{env:${KEY_VARIABLE}}`),
+      enabled: true,
+    }),
+    next: 'Start opencode again; `opencode mcp list` shows the server',
+  },
 ]
+
+function commandEntry({ command, args, env }: Launch): JsonObject {
+  return { command, args, ...(Object.keys(env).length > 0 && { env }) }
+}
+
+/** `key` as the program writes the value of a variable. */
+function bearer(key: string): JsonObject {
+  return { headers: { Authorization: `Bearer ${key}` } }
+}
 
 /** A prompt whose answer the program keeps in the keychain. */
 function keyInput(): Wanted {
@@ -116,28 +170,21 @@ function keyInput(): Wanted {
 
 /** What stands for the server in the file of a program. Throws `invalid_input`. */
 export function entryOf(client: Client, target: Launch | { readonly url: string }): JsonObject {
-  return 'url' in target ? remoteEntry(client, target.url) : launchedEntry(client, target)
-}
-
-function launchedEntry({ isTyped }: Client, { command, args, env }: Launch): JsonObject {
-  const words = [command, ...args, ...Object.values(env)]
-  if (words.some((word) => word.includes('${'))) {
-    const sentence = 'A path with "${" cannot be set up: agent programs take it for a variable'
+  if (!('url' in target)) {
+    const { command, args, env } = target
+    const { replaced = /\$\{/ } = client
+    const words = [command, ...args, ...Object.values(env)]
+    const [found] = words.flatMap((word) => replaced.exec(word)?.[0] ?? [])
+    if (found === undefined) return client.launched(target)
+    const sentence = `A path with "${found}" cannot be set up: agent programs take it for a variable`
     throw new StoreError('invalid_input', sentence)
   }
-  const type = isTyped ? { type: 'stdio' } : {}
-  const variables = Object.keys(env).length > 0 ? { env } : {}
-  return { ...type, command, args, ...variables }
-}
-
-function remoteEntry({ title, isTyped, bearer }: Client, url: string): JsonObject {
-  if (bearer !== undefined) {
-    return { ...(isTyped && { type: 'http' }), url, headers: { Authorization: bearer } }
-  }
+  const entry = client.remote(target.url)
+  if (entry !== undefined) return entry
   throw new StoreError(
     'invalid_input',
-    `${title} takes no server that needs an API key: its connectors have OAuth or no key. Leave ` +
-      'out --url to set up the store of this machine, or use another program for the server',
+    `${client.title} takes no server that needs an API key: its connectors have OAuth or no key. ` +
+      'Leave out --url to set up the store of this machine, or use another program for the server',
   )
 }
 

@@ -197,7 +197,7 @@ function endOf({ offset, length }: Node): number {
   return offset + length
 }
 
-function refused(what: string, problem: string): StoreError {
+export function refused(what: string, problem: string): StoreError {
   return new StoreError(
     'invalid_input',
     `Could not add to ${what}: ${problem}; nothing was changed`,

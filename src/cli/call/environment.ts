@@ -75,7 +75,7 @@ export interface AgentEnvironment {
   readonly configDirectory: string
   /** CLAUDE_CONFIG_DIR. */
   readonly claudeDirectory: string | undefined
-  /** CODEX_HOME, else `~/.codex`. */
+  /** CODEX_HOME, or its place in the home directory. */
   readonly codexDirectory: string
   readonly opencodeDirectory: string
   /** The session that has started this process, by the agent program's own id. */

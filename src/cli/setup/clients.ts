@@ -176,8 +176,8 @@ export function entryOf(client: Client, target: Launch | { readonly url: string 
     const words = [command, ...args, ...Object.values(env)]
     const [found] = words.flatMap((word) => replaced.exec(word)?.[0] ?? [])
     if (found === undefined) return client.launched(target)
-    const sentence = `A path with "${found}" cannot be set up: agent programs take it for a variable`
-    throw new StoreError('invalid_input', sentence)
+    const why = 'agent programs take it for a variable'
+    throw new StoreError('invalid_input', `A path with "${found}" cannot be set up: ${why}`)
   }
   const entry = client.remote(target.url)
   if (entry !== undefined) return entry

@@ -55,6 +55,8 @@ export interface MadeRow {
   readonly bases?: readonly string[]
   /** `/` and the memory's name if left out; undefined: redacted. */
   readonly path?: string | undefined
+  /** A text of its own, if left out. */
+  readonly text?: string
 }
 
 export interface MadeCommit extends Partial<Omit<NewCommit, 'height'>> {
@@ -143,7 +145,7 @@ function madeRow(history: History, position: number, row: MadeRow): VersionRow {
     secondBase,
     path: 'path' in row ? row.path : path,
     size: hasContent ? position : undefined,
-    sha256: hasContent ? hex(`content ${position}`, 64) : undefined,
+    sha256: hasContent ? hex(row.text ?? `content ${position}`, 64) : undefined,
   }
 }
 

@@ -41,12 +41,24 @@ export function lastChangeOf(entry: VersionEntry): VersionEntry {
   }
 }
 
-/** Whether a merge took a memory from one side, since the other one only repeats their base. */
+/**
+ * Whether a merge took a memory from one side, since the other one only repeats their base. A merge
+ * may write any text: one that neither side had is not from one side.
+ */
 export function isOneSided(history: History, entry: VersionEntry): boolean {
   const inputs = inputsOf(history, entry)
   const common = inputs[1]?.common
   if (common === undefined || inputs.length > 2) return false
-  return inputs.some((side) => areSame(side.entry, common))
+  return inputs.some((side) => {
+    if (!areSame(side.entry, common)) return false
+    return inputs.some((other) => other !== side && isTakenFrom(entry, other.entry))
+  })
+}
+
+/** Whether a version is that of a side again. A text that was redacted since is not compared. */
+function isTakenFrom(entry: VersionEntry, side: VersionEntry): boolean {
+  if (entry.operation === 'deleted') return side.operation === 'deleted'
+  return entry.path === undefined || areSame(entry, side)
 }
 
 /** Whether path and text are known and the same. */

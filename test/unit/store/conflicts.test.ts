@@ -6,7 +6,7 @@ import { findConflicts } from '../../../src/store/history/conflicts.ts'
 import type { History } from '../../../src/store/history/history.ts'
 import { findVersions } from '../../../src/store/history/versions.ts'
 import { atOnce } from '../../../src/time-slice.ts'
-import { makeHistory, versionAt } from '../../support/histories.ts'
+import { type MadeRow, makeHistory, versionAt } from '../../support/histories.ts'
 
 /** Two sides change the same memories, and a merge combines them; the last one is joined. */
 function mergedHistory(count: number): { history: History; names: readonly string[] } {
@@ -50,4 +50,24 @@ test('an erased path joins nothing any more', () => {
   expect(inputsOf()).toBe(3)
   history.applyRedaction(new Map(), new Set([versionAt(4, 'twin')]))
   expect(inputsOf()).toBe(2)
+})
+
+test.each<[what: string, theirs: Partial<MadeRow>, merged: Partial<MadeRow>, listed: number]>([
+  ['takes the only change', { text: 'b' }, { text: 'b' }, 0],
+  ['takes the only deletion', { operation: 'deleted' }, { operation: 'deleted' }, 0],
+  ['invents a text', { text: 'b' }, { text: 'c' }, 1],
+  ['drops the only change', { text: 'b' }, { text: 'a' }, 1],
+  ['deletes what one side changed', { text: 'b' }, { operation: 'deleted' }, 1],
+])('of a memory that one side left as it was: a merge that %s', (_, theirs, merged, listed) => {
+  const history = makeHistory([
+    {},
+    { rows: [{ memory: 'm', text: 'a' }] },
+    { rows: [{ memory: 'm', text: 'a' }] },
+    { rows: [{ memory: 'm', bases: [versionAt(1, 'm')], ...theirs }], parents: [1] },
+    {
+      rows: [{ memory: 'm', bases: [versionAt(2, 'm'), versionAt(3, 'm')], ...merged }],
+      parents: [2, 3],
+    },
+  ])
+  expect(atOnce(findConflicts(history, {}))).toHaveLength(listed)
 })

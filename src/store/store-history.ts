@@ -125,7 +125,8 @@ export class StoreHistory {
 
   /** @internal The line of all commits in at most `most` ranges. */
   async stretches(most: number, options: WorkOptions = {}): Promise<readonly CommitRange[]> {
-    return inSlices(rangesOf(await this.#session.loadHistory(), most), options.signal)
+    const { signal } = checkObject(options, 'The options')
+    return inSlices(rangesOf(await this.#session.loadHistory(), most), signal)
   }
 
   /** @internal Who wrote when, or who wrote at all, newest first. Rejects with `invalid_input`. */

@@ -22,10 +22,10 @@ import {
 } from './call/command.ts'
 import { type Environment, readEnvironment, wantsDebugging } from './call/environment.ts'
 import { globalOptions } from './call/options.ts'
-import { commandHelp, overview } from './help.ts'
+import { type HelpSubject, helpText } from './help.ts'
 import { refuseForeignRoot } from './machine/foreign-owner.ts'
 import { packageVersion } from './own-package.ts'
-import { findCommand, loadCommands, loadGroups } from './table.ts'
+import { findCommand, isFamily, loadCommands, loadFamily } from './table.ts'
 import { answerText, errorText, exitCodeOf } from './terminal/output.ts'
 import { withPager } from './terminal/pager.ts'
 import { askLine, canAsk } from './terminal/prompt.ts'
@@ -42,8 +42,17 @@ export async function runProgram(
   let environment: Environment | undefined
   try {
     const invocation = await parseCommandLine(args)
-    if (invocation.type !== 'run') return await print(await aboutProgram(invocation), json)
-    environment = readEnvironment(invocation.input.text('store'))
+    if (invocation.type === 'version') return await print(versionAnswer(), json)
+    environment = readEnvironment(invocation.input?.text('store'))
+    // A program that calls without a verb gets help, as does one that cannot read a screen.
+    const isHome = invocation.type === 'home' && environment.terminal.output && !json
+    if (invocation.type === 'help' || (invocation.type === 'home' && !isHome)) {
+      const about = invocation.type === 'help' ? invocation : {}
+      return await print(await helpAnswer(about, environment), json, {
+        environment,
+        interrupts: listen(),
+      })
+    }
     const context = {
       environment,
       interrupts: listen(),
@@ -56,7 +65,7 @@ export async function runProgram(
     // Every command needs libsodium; help does not.
     const { loadSodium } = await import('../crypto/sodium.ts')
     await loadSodium()
-    const { command } = invocation
+    const command = invocation.type === 'home' ? await loadHome() : invocation.command
     refuseForeignRoot(environment)
     const input = await withStorePaths(context, command, invocation.input)
     const answer = await runCommand(command, context, input)
@@ -81,29 +90,37 @@ function withHelp(error: unknown, { name }: Command): unknown {
   return usageError(error.message, name, error.details)
 }
 
-async function aboutProgram(
-  invocation: Exclude<Invocation, { readonly type: 'run' }>,
-): Promise<Answer> {
-  if (invocation.type === 'version') {
-    const version = packageVersion()
-    return { text: `gitlocket ${version}\n`, json: { type: 'version', version } }
-  }
-  const { command } = invocation
-  const text = command === undefined ? overview(await loadGroups()) : commandHelp(command)
-  return { text, json: { type: 'help', help: text } }
+type PrintPlace = Pick<Context, 'environment' | 'interrupts'> & Partial<Pick<Context, 'notices'>>
+
+function versionAnswer(): Answer {
+  const version = packageVersion()
+  return { text: `gitlocket ${version}\n`, json: { type: 'version', version } }
 }
 
-async function print(answer: Answer, json: boolean, context?: Context): Promise<number> {
+async function helpAnswer(about: HelpSubject, { terminal }: Environment): Promise<Answer> {
+  const help = await helpText(about, terminal.output ? terminal.width : Number.POSITIVE_INFINITY)
+  return { text: help, json: { type: 'help', help }, paged: help.split('\n').length > LINES_MAX }
+}
+
+/** Longer help is shown by the pager. */
+const LINES_MAX = 30
+
+async function loadHome(): Promise<Command> {
+  const { home } = await import('./commands/overview/home.ts')
+  return home
+}
+
+async function print(answer: Answer, json: boolean, place?: PrintPlace): Promise<number> {
   const text = answerText(answer, json, process.stdout.isTTY)
-  if (context !== undefined && !json && answer.paged === true && text !== '') {
-    await withPager(context, async (write) => void (await write(text)))
+  if (place !== undefined && !json && answer.paged === true && text !== '') {
+    await withPager(place, async (write) => void (await write(text)))
   } else {
     process.stdout.write(text)
   }
   for (const error of answer.failures ?? []) {
     process.stderr.write(errorText(error, json, undefined, process.stderr.isTTY))
   }
-  const notes = json ? [] : [answer.note ?? '', ...(context?.notices ?? [])]
+  const notes = json ? [] : [answer.note ?? '', ...(place?.notices ?? [])]
   for (const note of notes) if (note !== '') process.stderr.write(visible(`${note}\n`))
   return answer.exitCode ?? 0
 }
@@ -198,7 +215,8 @@ async function choose(context: Context, own: string, tool: string): Promise<stri
 
 type Invocation =
   | { readonly type: 'run'; readonly command: Command; readonly input: Input }
-  | { readonly type: 'help'; readonly command: Command | undefined }
+  | { readonly type: 'home'; readonly input: Input }
+  | ({ readonly type: 'help'; readonly input?: undefined } & HelpSubject)
   | { readonly type: 'version' }
 
 const beforeVerb: OptionTexts = { ...globalOptions, '-V, --version': 'Show the version' }
@@ -208,10 +226,13 @@ export async function parseCommandLine(args: readonly string[]): Promise<Invocat
   const start = splitAtVerb(args)
   const before = readArgs(start.before, beforeVerb, undefined)
   if (before.flags.has('version')) return { type: 'version' }
-  if (start.verb === undefined || start.verb === 'help') {
-    const named = start.after.filter((word) => !word.startsWith('-'))
-    if (named.length === 0) return { type: 'help', command: undefined }
-    return { type: 'help', command: (await findVerb(named)).command }
+  if (start.verb === undefined) {
+    if (before.flags.has('help')) return { type: 'help' }
+    return { type: 'home', input: new Input([], before.values, before.flags) }
+  }
+  if (start.verb === 'help') return { type: 'help', ...(await subjectOf(start.after)) }
+  if (isFamily(start.verb) && wantsHelp(start.after)) {
+    return { type: 'help', family: await loadFamily(start.verb) }
   }
   const { command, rest } = await findVerb([start.verb, ...start.after])
   const found = readArgs(rest, { ...globalOptions, ...command.options }, command.name)
@@ -220,6 +241,22 @@ export async function parseCommandLine(args: readonly string[]): Promise<Invocat
   checkPositionals(command, found.positionals)
   const values = new Map([...before.values, ...found.values])
   return { type: 'run', command, input: new Input(found.positionals, values, flags) }
+}
+
+/** What the words after `help` name. */
+async function subjectOf(words: readonly string[]): Promise<HelpSubject> {
+  if (words.includes('--all')) return { topic: 'all' }
+  const named = words.filter((word) => !word.startsWith('-'))
+  const [first] = named
+  if (first === undefined) return {}
+  if (first === 'all' || first === 'environment' || first === 'exit-codes') return { topic: first }
+  if (named.length === 1 && isFamily(first)) return { family: await loadFamily(first) }
+  return { command: (await findVerb(named)).command }
+}
+
+/** `gitlocket device --help`, where `device` alone is no verb. */
+function wantsHelp([first]: readonly string[]): boolean {
+  return first === '--help' || first === '-h'
 }
 
 /** Whether --json was given, even among arguments that cannot be parsed. */
@@ -248,10 +285,10 @@ async function findVerb(
   }
   const [verb = ''] = args
   const commands = await loadCommands()
-  const below = commands.filter((one) => one.name.startsWith(`${verb} `)).map((one) => one.name)
-  if (below.length > 0) {
+  if (isFamily(verb)) {
+    const below = (await loadFamily(verb)).map(({ name }) => name)
     const nearest = suggestion(args.slice(0, 2).join(' '), commands)
-    throw usageError(`"${verb}" needs a second word: ${below.join(', ')}${nearest}`)
+    throw usageError(`"${verb}" needs a second word: ${below.join(', ')}${nearest}`, verb)
   }
   throw usageError(`There is no command "${verb}"${suggestion(verb, commands)}`)
 }

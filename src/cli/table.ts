@@ -25,7 +25,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
   'Make a store and look after it': {
     init: () => import('./commands/init.ts'),
     recover: () => import('./commands/recover.ts'),
-    status: () => import('./commands/status.ts'),
+    status: () => import('./commands/overview/status.ts'),
     settings: () => import('./commands/settings.ts'),
     'guard allow': guard,
     'guard revoke': guard,
@@ -128,6 +128,20 @@ export async function findCommand(typed: string): Promise<Command | undefined> {
   const name = aliases.get(typed) ?? typed
   const load = loaders.get(name)
   return load && loaded(load, name)
+}
+
+/** Whether it is the first of two words of verbs, and no verb itself. */
+export function isFamily(word: string): boolean {
+  return !loaders.has(word) && familyOf(word).length > 0
+}
+
+/** The verbs that begin with this word. */
+export async function loadFamily(word: string): Promise<readonly Command[]> {
+  return Promise.all(familyOf(word).map(([name, load]) => loaded(load, name)))
+}
+
+function familyOf(word: string): readonly (readonly [name: string, load: Load])[] {
+  return [...loaders].filter(([name]) => name.startsWith(`${word} `))
 }
 
 async function loaded(load: Load, name: string): Promise<Command> {

@@ -68,6 +68,7 @@ describe('the files that a command reads', async () => {
   const always = `${opening} rolldown-runtime.cjs verifying.cjs`
   test.each<[words: string, expected: string]>([
     ['--version', 'main.cjs program.cjs'],
+    ['--help', 'main.cjs program.cjs'],
     ['create a.md --text a', `${always} write.cjs`],
     ['ls', always],
     ['cat a.md', always],

@@ -38,14 +38,14 @@ async function ownerAndAuditor(): Promise<Machines> {
 test('status shows the words of the head, to compare', { tags: 'slow' }, async () => {
   const { owner, auditor, url } = await ownerAndAuditor()
   const text = await auditor.ok('status')
-  const theirs = await owner.ok('status')
-  for (const label of ['Id', 'History', 'Words']) {
+  const theirs = await owner.ok('status', '--verbose')
+  for (const label of ['Store id', 'Head', 'Words', 'Members']) {
     const line = new RegExp(`^${label} +.*$`, 'm')
     expect(line.exec(text)?.[0]).toBe(line.exec(theirs)?.[0])
   }
   expect(text).toMatch(/^Device {5}berta \(dev_\w{26}\), auditor$/m)
   expect(text).toMatch(/^Memories {3}2; their contents and paths are not readable here$/m)
-  expect(text).toContain(`\nRemotes    origin: ${url}\n`)
+  expect(text).toContain(`\nRemote     origin: ${url}\n`)
   expect(text).toContain('\nDevices    2; 1 removed; `gitlocket device list` names them\n')
   const json = await auditor.json('status')
   const { head, head_fingerprint } = await owner.json('status')

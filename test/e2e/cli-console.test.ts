@@ -39,7 +39,7 @@ describe('gitlocket console', () => {
       const { exitCode, stderr } = await end
       expect([exitCode, stderr]).toEqual([0, expect.stringContaining('Ended: the store is closed')])
       expect(key).toMatch(/^[\w-]{43}$/)
-      expect(await home.ok('status')).toContain('1 commit,')
+      expect(await home.ok('status')).toContain('in 1 commit\n')
     },
   )
 

@@ -110,7 +110,8 @@ describe('the name of a device is shown', () => {
     await home.ok('create', 'a.md', '--text', 'one\n')
     const { device_id: id } = await home.json('status')
     const shown = `anna-laptop (${String(id)})`
-    expect(await home.ok('status')).toContain(`\nDevice     ${shown}, owner\n`)
+    expect(await home.ok('status')).toContain('\nDevice     anna-laptop, owner\n')
+    expect(await home.ok('status', '-v')).toContain(`\nDevice id  ${String(id)}\n`)
     expect(await home.ok('key', 'show')).toContain('\nName            anna-laptop\n')
     const log = await home.ok('log')
     expect(log).toContain(`\nDevice:   ${shown}\n`)

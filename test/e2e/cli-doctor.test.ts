@@ -85,7 +85,7 @@ describe('doctor', () => {
       const { reclaimable } = await home.json('doctor')
       expect(reclaimable).toMatchObject({ repeated: none, unreachable: { objects: 1 } })
       expect(await home.ok('doctor')).toMatch(/^ok {4}Reclaimable {7}1 unreachable object, \d+ B$/m)
-      expect(await home.ok('status')).toMatch(
+      expect(await home.ok('status', '--verbose')).toMatch(
         /^To free {4}nothing; `gitlocket doctor` looks closer$/m,
       )
     },

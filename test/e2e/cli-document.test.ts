@@ -18,7 +18,7 @@ const introduction = `# The command line
 
 <!-- Generated from the table of commands; update: UPDATE_DOCS=1, test/e2e/cli-document.test.ts -->
 
-    gitlocket [--store <directory>] [--json] <command> …
+    gitlocket [--store <directory>] [--json] [--utc] <command> …
 
 Answers go to standard output, everything else to standard error. With \`--json\` an answer is one
 JSON value on one line, and so is an error, on standard error:
@@ -37,7 +37,17 @@ asks, and elsewhere the exit code is 2. \`memories/notes.md\` always means a pat
 Texts are UTF-8 and kept byte for byte. Every command that changes something is durable when it
 returns, and one commit (\`import\`: one for each file). Ctrl-C exits with 130; what was
 acknowledged stays, and nothing is half done.
-Times are local on a terminal, and in UTC elsewhere and in JSON; dates that are typed are in UTC.
+
+**Lists** are tables. On a terminal columns are cut with \`…\` to its width, ids are short, and
+times are ages: \`3m\`, \`2h\`, \`5d\`, and the date after 30 days. In a pipe nothing is cut:
+there is no head, a tab is between the fields, and ids, sizes and times are exact, for \`cut -f\`,
+\`sort\` and \`awk -F'\\t'\`. Programs that need names for the fields use \`--json\`. Wherever an
+id is expected, a beginning of it that no other has is enough; devices, API keys and workspaces
+are also named by their name if only one has it.
+
+**Times** are exact and in UTC in a pipe, in JSON and with \`--utc\`; else exact ones are local.
+Dates that are typed begin in UTC; \`today\`, \`yesterday\` and \`monday\` begin in local time.
+
 **Hidden characters** in texts, those that a terminal would obey or that are not seen, are shown
 on a terminal as \`‹U+200B›\`, and a longer run as
 \`‹6 hidden characters, U+E0049–U+E0072: "Ignore"›\`, with what tags and variation selectors

@@ -213,7 +213,7 @@ describe('a clock that was wrong', () => {
       const written = await home.call(['create', 'after.md', '--text', 'b'])
       expect([written.exitCode, written.stderr]).toEqual([0, expect.stringContaining(report)])
       expect((await home.call(['create', 'more.md', '--text', 'b'])).stderr).toBe('')
-      expect(await home.ok('status')).not.toContain('Clock')
+      expect(await home.ok('status')).not.toContain('The clock')
       const { data: versions } = await home.json('log', '--reverse')
       const [ahead, after] = Array.isArray(versions) ? versions : []
       expect(ahead).toMatchObject({

@@ -136,7 +136,7 @@ describe('sizes', () => {
     async () => {
       const home = await newHomeWithStore()
       await home.ok('create', 'a.md', '--text', 'a')
-      const text = await home.ok('status')
+      const text = await home.ok('status', '-v')
       expect(text).toMatch(/^Packs {6}\d+, [\d.]+ kB$/m)
       expect(text).toMatch(/^Caches {5}[\d.]+ k?B, sealed$/m)
       expect(await home.json('status')).toMatchObject({

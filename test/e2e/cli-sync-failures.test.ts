@@ -139,7 +139,7 @@ describe('a remote that was tampered with', () => {
     expect(refused.stderr).toContain(`evidence: ${evidence} keeps the refused pack\n`)
     expect(keptBy(first)).toBe(junk)
     expect(await first.ok('status')).toContain(
-      `Remotes    origin: 1 commit not sent yet; ${evidence} keeps the refused pack\n`,
+      `The last pack from origin was refused, and is kept in ${evidence}  gitlocket sync\n`,
     )
     const { error } = JSON.parse((await first.call(['sync', '--json'])).stderr)
     const facts = { remote: 'origin', unsent_commits: 1, evidence }
@@ -257,8 +257,8 @@ describe('several remotes', () => {
     expect(exitCode).toBe(OFFLINE)
     expect(stdout).toMatch(/^origin: sent 1 commit[^]*\n {2}words [a-z ]+\n$/)
     expect(stderr).toMatch(/^gitlocket: .*\nremote: web\nhint: .*\n$/)
-    expect(await first.ok('status')).toContain(
-      'Remotes    origin: nothing to send\n           web: not synced yet\n',
+    expect(await first.ok('status')).toMatch(
+      /^Remote {5}origin: synced on \S+, nothing to send\n {11}web: never synced\n/m,
     )
   })
 

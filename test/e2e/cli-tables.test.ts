@@ -12,6 +12,8 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
 const lists: readonly (readonly string[])[] = [
+  [],
+  ['status'],
   ['ls', '-l'],
   ['ls', '-lR'],
   ['log', '--oneline'],
@@ -183,7 +185,10 @@ async function maskIds(): Promise<void> {
 }
 
 function masked(screen: string): string {
-  return screen.replaceAll(/\b[0-9a-z]{8}\b/g, (digits) => masks.get(digits) ?? digits)
+  return screen
+    .replaceAll(/\b[0-9a-z]{8}\b/g, (digits) => masks.get(digits) ?? digits)
+    .replaceAll(/^Words .*(?:\n {11}.*)*/gm, 'Words      …')
+    .replaceAll(/^Address .*(?:\n {11}.*)*/gm, 'Address    …')
 }
 
 function widthOf(line: string): number {

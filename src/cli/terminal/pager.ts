@@ -17,7 +17,7 @@ const notStarted: ReadonlySet<number | null> = new Set([126, 127])
 
 /** Runs `work` with a function that writes the answer. Resolves when the pager has ended. */
 export async function withPager(
-  context: Context,
+  context: Pick<Context, 'environment' | 'interrupts'>,
   work: (write: Write) => Promise<void>,
 ): Promise<void> {
   const command = pagerCommand(context.environment)

@@ -183,6 +183,6 @@ function widestOf(texts: readonly string[], least: number): number {
   return texts.reduce((most, text) => Math.max(most, widthOf(text)), least)
 }
 
-function widthOf(text: string): number {
+export function widthOf(text: string): number {
   return truncatedWidth(text).width
 }

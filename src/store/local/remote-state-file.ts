@@ -14,6 +14,8 @@ export interface SeenHead {
   readonly record: Uint8Array
   /** The remote has the same commits as this store below this height; undefined: all of them. */
   readonly intactBelow?: number | undefined
+  /** By this machine's clock, ms since 1970; undefined for heads that an older version noted. */
+  readonly seenAt?: number | undefined
 }
 
 interface StoredRemote {
@@ -23,6 +25,7 @@ interface StoredRemote {
   /** Hex. */
   readonly record: string
   readonly intactBelow?: number | undefined
+  readonly seenAt?: number | undefined
 }
 
 /** Late records that a sync drops: accepted before the removal of their device was known. */
@@ -98,8 +101,8 @@ export class RemoteStateFile {
     const { remotes } = this.#read()
     const entry = remotes[name]
     if (entry?.url !== url) return undefined
-    const { oid, height, record, intactBelow } = entry
-    return { oid, height, record: fromHex(record), intactBelow }
+    const { oid, height, record, intactBelow, seenAt } = entry
+    return { oid, height, record: fromHex(record), intactBelow, seenAt }
   }
 
   /** The remotes that have shown a head. */
@@ -121,7 +124,8 @@ export class RemoteStateFile {
     const { oid, height } = common
     const kept = { oid, height, record: toHex(common.record) }
     const lowered = Object.entries(remotes).map(([name, entry]): [string, StoredRemote] => {
-      return [name, dropped.includes(entry.record) ? { url: entry.url, ...kept } : entry]
+      const { url, seenAt } = entry
+      return [name, dropped.includes(entry.record) ? { url, seenAt, ...kept } : entry]
     })
     await this.#write({
       ...others,
@@ -149,12 +153,13 @@ export class RemoteStateFile {
     { mark, settled = [] }: NoteOptions = {},
   ): Promise<void> {
     const file = withoutFetches(this.#read(), settled)
-    const { oid, height } = head
+    const { oid, height, seenAt } = head
     const since = mark === undefined ? [] : rewrittenSince(file, mark)
     const known = head.intactBelow === undefined ? [] : [head.intactBelow]
     const limits = [...known, ...since]
     const intactBelow = limits.length === 0 ? undefined : Math.min(...limits)
-    const entry: StoredRemote = { url, oid, height, record: toHex(head.record), intactBelow }
+    const record = toHex(head.record)
+    const entry: StoredRemote = { url, oid, height, record, intactBelow, seenAt }
     await this.#write({ ...file, remotes: { ...file.remotes, [name]: entry } })
   }
 

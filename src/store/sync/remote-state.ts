@@ -83,9 +83,10 @@ export class RemoteState {
    */
   async note(head: SeenHead, mark: number, settled: readonly Oid[] = []): Promise<void> {
     const { name, url } = this.#remote
-    const { objects, seenRemotes } = this.#session
+    const { objects, seenRemotes, clock } = this.#session
     const { exchange } = objects
-    await objects.exclusive(() => seenRemotes.note(name, url, head, { mark, settled }))
+    const seen = { ...head, seenAt: clock.now() }
+    await objects.exclusive(() => seenRemotes.note(name, url, seen, { mark, settled }))
     await exchange.track(name, head.oid)
   }
 
@@ -118,6 +119,8 @@ export interface RemoteStatus extends Remote {
    * this device has never seen this store.
    */
   readonly unsent: number | undefined
+  /** When it was last synced with, by this machine's clock, ms since 1970. */
+  readonly syncedAt: number | undefined
   /** Where its refused head is kept: a bare repository, as a path from the store's directory. */
   readonly evidence: string | undefined
 }
@@ -127,7 +130,8 @@ export async function readRemoteStatus(session: StoreSession): Promise<readonly 
   const remotes: RemoteStatus[] = []
   for (const remote of session.objects.exchange.remotes()) {
     const unsent = (await findUnsent(session, remote))?.length
-    remotes.push({ ...remote, unsent, evidence: findEvidence(session, remote) })
+    const syncedAt = session.seenRemotes.find(remote.name, remote.url)?.seenAt
+    remotes.push({ ...remote, unsent, syncedAt, evidence: findEvidence(session, remote) })
   }
   return remotes
 }

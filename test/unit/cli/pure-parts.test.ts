@@ -102,13 +102,14 @@ describe('a command line', () => {
   })
 
   test.each<[args: string[], name: string | undefined]>([
-    [[], undefined],
     [['--help'], undefined],
     [['help'], undefined],
     [['help', 'log'], 'log'],
     [['help', 'key', 'show'], 'key show'],
     [['log', '-h'], 'log'],
     [['create', '--help'], 'create'],
+    [['device', '--help'], undefined],
+    [['help', '--all'], undefined],
   ])('%j asks for help on %s', async (args, name) => {
     const invocation = await parseCommandLine(args)
     expect(invocation.type).toBe('help')

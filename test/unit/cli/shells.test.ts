@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { shells } from '../../../src/cli/commands/completion.ts'
-import { commandHelp, overview } from '../../../src/cli/help.ts'
+import { commandHelp, dailyHelp, overview } from '../../../src/cli/help.ts'
 import { parseCommandLine } from '../../../src/cli/program.ts'
 import { loadGroups } from '../../../src/cli/table.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
@@ -24,6 +24,16 @@ describe('help', () => {
     const text = overview(commandGroups)
     for (const { title } of commandGroups) expect(text).toContain(`\n${title}:\n`)
     for (const { name } of commands) expect(text).toMatch(new RegExp(`^ {2}${name}\\b`, 'm'))
+  })
+
+  test('of every day fits on a screen, and names commands that exist', () => {
+    const lines = dailyHelp.split('\n')
+    expect(lines.length).toBeLessThanOrEqual(27)
+    expect(lines.filter((line) => line.length > 80)).toEqual([])
+    const named = lines.flatMap((line) => /^ {2}(\w.*?) {2,}/.exec(line)?.[1]?.split(', ') ?? [])
+    const verbs = new Set(commands.map(({ name }) => name.split(' ')[0]))
+    expect(named.length).toBeGreaterThan(20)
+    expect(named.filter((name) => !verbs.has(name.split(' ')[0] ?? ''))).toEqual([])
   })
 
   test('has at most 100 columns', () => {

@@ -61,9 +61,9 @@ describe('a table', () => {
 
   test('cuts the widest cells at the end that matters less', () => {
     expect(shown(50)).toEqual([
-      'PATH                     SIZE  WHY',
-      '…illing/decisions.md  12345 B  what the customer…',
-      '/日本語/メモ.md           7 B',
+      'PATH                    SIZE  WHY',
+      '…lling/decisions.md  12345 B  what the customer s…',
+      '/日本語/メモ.md          7 B',
     ])
   })
 

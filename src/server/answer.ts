@@ -38,6 +38,12 @@ export function jsonAnswer(
   return { status, headers: { ...always, ...headers }, body: JSON.stringify(json) }
 }
 
+/** A page for a person who opens the address in a browser. It tells nothing about the stores. */
+export function textAnswer(body: string): HttpAnswer {
+  const type = { 'content-type': 'text/plain; charset=utf-8' }
+  return { status: 200, headers: { ...always, ...type, 'request-id': newRequestId() }, body }
+}
+
 /** Refuses a request that has no route or caller to name. */
 export function refusalOf(error: unknown): HttpAnswer {
   const requestId = newRequestId()

@@ -11,6 +11,7 @@ import {
   newRequestId,
   refusalOf,
   send,
+  textAnswer,
 } from './answer.ts'
 import { exchange, type ExchangeContext } from './exchange.ts'
 import { KeyLimits } from './key-limits.ts'
@@ -117,6 +118,7 @@ function makeApp(
   isReady: () => boolean,
 ): Hono<{ Bindings: Connection }> {
   const app = new Hono<{ Bindings: Connection }>()
+  app.get('/', ({ env }) => send(textAnswer(front), env))
   app.get('/healthz', ({ env }) => send(stateAnswer(200, 'ok'), env))
   app.get('/readyz', ({ env }) => {
     return send(isReady() ? stateAnswer(200, 'ok') : stateAnswer(503, 'draining'), env)
@@ -134,6 +136,15 @@ function makeApp(
   })
   return app
 }
+
+const front = `This is gitlocket, an encrypted memory server for AI agents. It runs.
+
+  /v1/memory_stores   Anthropic's Memory Stores API, with an API key
+  /mcp                the same memories by the Model Context Protocol
+  /healthz, /readyz   whether it runs, and takes requests
+
+The operator of this machine makes keys with: gitlocket api-key create
+`
 
 function stateAnswer(status: number, state: string): HttpAnswer {
   return jsonAnswer(status, { status: state }, { 'request-id': newRequestId() })

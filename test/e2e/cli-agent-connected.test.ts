@@ -27,6 +27,7 @@ test('init and setup, on an empty machine, connect it', slow, async () => {
   const words = ['setup', 'claude-code', '--write', '--hooks']
   const { stdout, exitCode } = await home.run(words, { env })
   expect([exitCode, stdout]).toEqual([0, expect.stringContaining('\nConnected: 0 memories\n')])
+  expect(stdout).toContain('\nThen say to Claude: Remember that I prefer pnpm.\n')
 })
 
 test.each(['claude-code', 'claude-desktop', 'cursor', 'vscode'])(

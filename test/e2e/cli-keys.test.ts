@@ -2,7 +2,7 @@
 // machine joins, and git checks what the store signed.
 
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parseId } from '../../src/format/id.ts'
@@ -194,6 +194,24 @@ describe('key show', () => {
   )
 })
 
+test('init writes the recovery key to a new file of the owner alone', async () => {
+  const home = newHome()
+  const taken = home.file('taken', 'mine')
+  const refused = await home.call(['init', '--save-recovery-key', taken])
+  expect([refused.exitCode, existsSync(home.store)]).toEqual([4, false])
+  expect(readFileSync(taken, 'utf8')).toBe('mine')
+  const file = join(home.directory, 'recovery.txt')
+  const { stdout, exitCode } = await home.call(['init', '--save-recovery-key', file])
+  const key = readFileSync(file, 'utf8').trim()
+  expect([exitCode, stdout]).toEqual([0, expect.stringContaining(`It is in ${file}`)])
+  expect(stdout).not.toContain(key)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  const other = newHome()
+  const env = { GITLOCKET_RECOVERY_KEY_FILE: file }
+  const { stdout: joined } = await other.call(['recover', '--store', home.store, '--json'], env)
+  expect(JSON.parse(joined)).toMatchObject({ role: 'owner' })
+})
+
 describe('on a terminal', () => {
   const python = requires('python3')
 
@@ -224,7 +242,7 @@ describe('on a terminal', () => {
   )
 
   test.skipIf(python.missing)(
-    `two different inputs, a short one, and Ctrl-C, make nothing${python.note}`,
+    `three mistakes of either kind, and Ctrl-C, make nothing${python.note}`,
     { tags: 'slow' },
     async () => {
       const home = newHome()
@@ -232,20 +250,44 @@ describe('on a terminal', () => {
       const differ = await typing(
         home,
         ['init'],
-        [
+        [1, 2, 3].flatMap((): [string, string][] => [
           [question, `${passphrase}\r`],
           ['The same again: ', 'other\r'],
-        ],
+        ]),
       )
       expect(differ).toMatchObject({ exitCode: 2 })
       expect(differ.stdout).toContain('The two inputs differ')
-      const short = await typing(home, ['init'], [[question, 'short\r']])
+      const thrice = [1, 2, 3].map((): [string, string] => [question, 'short\r'])
+      const short = await typing(home, ['init'], thrice)
       expect(short).toMatchObject({ exitCode: 2 })
       expect(short.stdout).toContain('A passphrase must have at least 8 characters')
       expect(short.stdout).not.toContain('The same again')
       const cancelled = await typing(home, ['init'], [[question, '\u0003']])
       expect(cancelled.exitCode).toBe(130)
       expect([existsSync(home.identityFile), existsSync(home.store)]).toEqual([false, false])
+    },
+  )
+
+  test.skipIf(python.missing)(
+    `a mistyped passphrase may be typed again${python.note}`,
+    { tags: 'slow' },
+    async () => {
+      const home = newHome()
+      const question = 'New passphrase (at least 8 characters; empty for none): '
+      const { exitCode, stdout } = await typing(
+        home,
+        ['init'],
+        [
+          [question, 'short\r'],
+          [question, `${passphrase}\r`],
+          ['The same again: ', 'other\r'],
+          [question, `${passphrase}\r`],
+          ['The same again: ', `${passphrase}\r`],
+        ],
+      )
+      expect([exitCode, stdout]).toEqual([0, expect.stringContaining('Passphrase   set')])
+      expect(stdout).toContain('A passphrase lets your other machines join')
+      expect(stdout).toContain('The two inputs differ. Try again.')
     },
   )
 

@@ -62,7 +62,7 @@ describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
 
   test('a recovery key cannot become the passphrase', async () => {
     const home = await founded()
-    const typed = [['New passphrase', `${keyOf(home)}\r`]] as const
+    const typed = [1, 2, 3].map(() => ['New passphrase', `${keyOf(home)}\r`] as const)
     const { screen, exitCode } = onTerminal(home, ['key', 'passwd'], { typed })
     expect([exitCode, screen]).toEqual([2, expect.stringContaining('A recovery key cannot be')])
   })

@@ -125,6 +125,12 @@ describe('serve', { tags: 'slow' }, () => {
     const home = newHome()
     const server = await serve(home, ['--json'])
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
+    const front = await fetch(server.url)
+    expect([front.status, front.headers.get('content-type')]).toEqual([
+      200,
+      'text/plain; charset=utf-8',
+    ])
+    expect(await front.text()).toContain('gitlocket api-key create')
     const { exitCode, stdout } = await server.stop('SIGINT')
     const lines = stdout.trimEnd().split('\n')
     expect(lines.map((line) => JSON.parse(line))).toEqual([

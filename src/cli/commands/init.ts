@@ -1,7 +1,7 @@
 // `init`: creates the identity of this machine and a store. Running it again changes nothing, and
 // finishes what a crash interrupted: the identity is durable before the store begins.
 
-import { hasCode } from '../../errors.ts'
+import { hasCode, StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
 import { findIdentity, withIdentityFile } from '../../home/identity-file.ts'
 import { listRemotes } from '../../store/clone-remotes.ts'
@@ -14,9 +14,12 @@ import {
   type Command,
   type Context,
   type Input,
+  usageError,
 } from '../call/command.ts'
 import type { Environment } from '../call/environment.ts'
 import { authorOf, deviceNameOf, deviceNameOption, noGuardOption } from '../call/options.ts'
+import { writeNewFile } from '../machine/files.ts'
+import { isRealDirectory } from '../machine/memory-files.ts'
 import { findFirstPassphrase, findOperatorSecret } from '../machine/secrets.ts'
 import { closing } from '../store/open-store.ts'
 import { findVanished, isNothingHere, noteStoreHere, vanishedError } from '../store/vanished.ts'
@@ -30,12 +33,14 @@ export const commands: readonly Command[] = [
       '--no-passphrase': 'Set none; only the recovery key lets machines join',
       ...deviceNameOption,
       '--new': 'Create one although the store that was here no longer exists',
+      '--save-recovery-key <file>': 'Write the recovery key to a new file, and do not print it',
       ...noGuardOption,
       '--actor <id>': 'The user to record as the founder; else the login name',
     },
     notes: [
       'Asks for a passphrase on a terminal, or takes it from the file that ' +
-        'GITLOCKET_PASSPHRASE_FILE names; otherwise none is set. Prints the recovery key, once. ' +
+        'GITLOCKET_PASSPHRASE_FILE names; otherwise none is set. Prints the recovery key, once, ' +
+        'or writes it to a file that only you can read: move that away from this machine. ' +
         'If a store exists already, nothing is changed. If one existed and was removed, this ' +
         'names it and tells you how to get it back.',
       'To get a store that a remote holds, use `join`.',
@@ -60,8 +65,9 @@ async function create(context: Context, input: Input): Promise<Answer> {
   const { storeDirectory: directory, stateDirectory } = environment
   const { actor } = authorOf(context, input)
   const deviceName = deviceNameOf(context, input)
-  const passphrase = input.flag('no-passphrase') ? undefined : await findFirstPassphrase(context)
   const operatorSecret = findOperatorSecret(context)
+  const keyFile = keyFileOf(input, operatorSecret)
+  const passphrase = input.flag('no-passphrase') ? undefined : await findFirstPassphrase(context)
   return withIdentityFile(environment, async (identity) => {
     const { store, recoveryKey } = await createStore({
       directory,
@@ -76,6 +82,7 @@ async function create(context: Context, input: Input): Promise<Answer> {
       throw hasCode(error, 'store_exists') ? occupied(directory) : error
     })
     noteStoreHere(environment, store.id)
+    if (keyFile !== undefined) saveRecoveryKey(keyFile, recoveryKey)
     const { address } = await closing(store, (made) => made.summary())
     return createdAnswer(environment, {
       storeId: store.id,
@@ -84,8 +91,31 @@ async function create(context: Context, input: Input): Promise<Answer> {
       deviceName,
       hasPassphrase: passphrase !== undefined,
       recoveryKey: operatorSecret === undefined ? recoveryKey : undefined,
+      keyFile,
     })
   })
+}
+
+/** The file for the recovery key. Throws, before there is a store, if something is there. */
+function keyFileOf(input: Input, operatorSecret: string | undefined): string | undefined {
+  const file = input.text('save-recovery-key')
+  if (file === undefined) return undefined
+  if (operatorSecret !== undefined) {
+    throw usageError('--save-recovery-key has no key to save: the operator secret is it', 'init')
+  }
+  if (isRealDirectory(file) === undefined) return file
+  throw new CommandError('path_conflict', `${file} exists already`, 'Name a file that is new')
+}
+
+/** An error prints the key, which would be lost otherwise: the store exists. */
+function saveRecoveryKey(file: string, recoveryKey: string): void {
+  try {
+    writeNewFile('the recovery key', file, `${recoveryKey}\n`)
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    const hint = 'The store exists, and its recovery key was printed: keep it elsewhere'
+    throw new CommandError(error.code, error.message, hint, { output: `${recoveryKey}\n` })
+  }
 }
 
 interface Created {
@@ -96,11 +126,13 @@ interface Created {
   readonly hasPassphrase: boolean
   /** Undefined if it follows from an operator secret. */
   readonly recoveryKey: string | undefined
+  /** The file that has it. */
+  readonly keyFile: string | undefined
 }
 
 function createdAnswer(
   { storeDirectory, identityFile }: Environment,
-  { storeId, address, deviceId, deviceName, hasPassphrase, recoveryKey }: Created,
+  { storeId, address, deviceId, deviceName, hasPassphrase, recoveryKey, keyFile }: Created,
 ): Answer {
   return {
     text: [
@@ -113,13 +145,7 @@ function createdAnswer(
       `  Address      <remote>#${address}`,
       `  Passphrase   ${hasPassphrase ? 'set' : 'none; `gitlocket key passwd` sets one'}`,
       '',
-      ...(recoveryKey === undefined
-        ? ['The operator secret recovers it, as long as its recovery key is not replaced.']
-        : [
-            'Recovery key, shown this once. Write it down and keep it away from this machine:',
-            '',
-            `  ${recoveryKey}`,
-          ]),
+      ...recoveryLines(recoveryKey, keyFile),
       '',
       'Next: gitlocket create notes.md --text "Hello"',
       '',
@@ -136,6 +162,25 @@ function createdAnswer(
       recovery_key: recoveryKey ?? null,
     },
   }
+}
+
+function recoveryLines(
+  recoveryKey: string | undefined,
+  keyFile: string | undefined,
+): readonly string[] {
+  if (recoveryKey === undefined) {
+    return ['The operator secret recovers it, as long as its recovery key is not replaced.']
+  }
+  const use = 'The recovery key opens the store if this machine and the passphrase are lost.'
+  if (keyFile !== undefined) {
+    return [use, `It is in ${keyFile}: move that away from this machine.`]
+  }
+  return [
+    `${use} It is shown this once.`,
+    'Write it down and keep it away from this machine:',
+    '',
+    `  ${recoveryKey}`,
+  ]
 }
 
 /** The answer for an existing store; undefined for what an interrupted `init` left. */

@@ -122,7 +122,7 @@ async function write(context: Context, plan: SetupPlan): Promise<Answer> {
   })
   const { next, nextInProject } = plan.client
   const approval = plan.scope === 'project' ? nextInProject : undefined
-  const advice = [approval ?? next, ...keyAdvice(plan), '']
+  const advice = [approval ?? next, ...keyAdvice(plan), ...firstWords(plan), '']
   if ('url' in target) {
     return { text: [...lines, ...advice].join('\n'), json: answerJson(plan, done) }
   }
@@ -139,6 +139,12 @@ async function write(context: Context, plan: SetupPlan): Promise<Answer> {
     const exitCode = exitCodeOf(error)
     return { text, json: answerJson(plan, done), failures: [error], exitCode }
   }
+}
+
+/** What a user can try at once, and where to look whether it worked. */
+function firstWords({ client, target }: SetupPlan): readonly string[] {
+  const say = `Then say to ${client.assistant ?? 'the agent'}: Remember that I prefer pnpm.`
+  return 'url' in target ? [say] : [say, 'After that, `gitlocket log` shows the new memory']
 }
 
 /** What it proposes is read in the same turn: two set-ups may add to one file. */

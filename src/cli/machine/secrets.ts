@@ -19,6 +19,10 @@ export async function findFirstPassphrase(context: Context): Promise<string | un
   const file = context.environment.passphraseFile
   if (file !== undefined) return readSecretFile('the passphrase', file)
   if (!canAsk(context)) return undefined
+  process.stderr.write(
+    'A passphrase lets your other machines join this store. You can leave it empty and set one\n' +
+      'later; the recovery key, which is made in any case, lets them join too.\n',
+  )
   const question = `New passphrase (${leastLength}; empty for none)`
   const typed = await askNewSecret(context, question, 'GITLOCKET_PASSPHRASE_FILE', (secret) => {
     if (secret !== '') checkLength(secret)

@@ -38,6 +38,8 @@ export interface Client {
   remote(url: string): JsonObject | undefined
   /** What else must be in the file for that header. */
   readonly input?: Wanted
+  /** The name of its agent, if it has one. */
+  readonly assistant?: string
   /** What to do once the file is written. */
   readonly next: string
   /** The same for the file of a project, if the program wants more there. */
@@ -53,6 +55,7 @@ export const clients: readonly Client[] = [
   {
     name: 'claude-code',
     title: 'Claude Code',
+    assistant: 'Claude',
     key: 'mcpServers',
     fileOf: ({ homeDirectory, claudeDirectory }, scope, project) =>
       scope === 'user'
@@ -68,6 +71,7 @@ export const clients: readonly Client[] = [
   {
     name: 'claude-desktop',
     title: 'Claude Desktop',
+    assistant: 'Claude',
     key: 'mcpServers',
     fileOf: userOnly(({ configDirectory }) => {
       return join(configDirectory, 'Claude', 'claude_desktop_config.json')

@@ -4,7 +4,7 @@
 import { on } from 'node:events'
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
-import { StoreError } from '../../errors.ts'
+import { hasCode, StoreError } from '../../errors.ts'
 import { visible } from '../../text/visible.ts'
 import { CommandError, type Context, type Input } from '../call/command.ts'
 
@@ -14,9 +14,12 @@ export function askSecret(context: Context, question: string, variable: string):
   return withHiddenInput(context, (ask) => ask(question))
 }
 
+/** How often a new secret may be typed before the command fails. */
+const ATTEMPTS = 3
+
 /**
- * A new secret, asked for twice; `check` throws after the first time if it cannot be one. Throws
- * `invalid_input` if the two differ.
+ * A new secret, asked for twice; `check` throws after the first time if it cannot be one. A mistake
+ * may be made again: the last one is thrown, `invalid_input` if the two differ.
  */
 export function askNewSecret(
   context: Context,
@@ -26,11 +29,18 @@ export function askNewSecret(
 ): Promise<string> {
   checkCanAsk(context, question, variable)
   return withHiddenInput(context, async (ask) => {
-    const first = await ask(question)
-    check(first)
-    const second = first === '' ? '' : await ask('The same again')
-    if (first === second) return first
-    throw new StoreError('invalid_input', 'The two inputs differ; nothing was changed')
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const first = await ask(question)
+        check(first)
+        const second = first === '' ? '' : await ask('The same again')
+        if (first === second) return first
+        throw new StoreError('invalid_input', 'The two inputs differ; nothing was changed')
+      } catch (error) {
+        if (!hasCode(error, 'invalid_input') || attempt === ATTEMPTS) throw error
+        process.stderr.write(`${error.message.replace('; nothing was changed', '')}. Try again.\n`)
+      }
+    }
   })
 }
 

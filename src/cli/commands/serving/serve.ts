@@ -9,6 +9,7 @@ import type { Host } from '../../../hosting/host.ts'
 import type { Identity } from '../../../keys/identity.ts'
 import { timestamp } from '../../../operations/wire.ts'
 import type { Server, ServerOptions } from '../../../server/server.ts'
+import { visible } from '../../../text/visible.ts'
 import {
   type Answer,
   type Command,
@@ -22,6 +23,7 @@ import { remoteAccess } from '../../machine/remote-access.ts'
 import { textsOutside } from '../../machine/scratch-directory.ts'
 import { packageVersion, pageDirectory } from '../../own-package.ts'
 import { reportSigner } from '../../report/signed.ts'
+import { shellLine } from '../../setup/clients.ts'
 import { markSeen, readSeen } from '../../store/seen-conflicts.ts'
 import {
   newStoreOptions,
@@ -127,6 +129,13 @@ async function run(context: Context, input: Input, running: RunningServer): Prom
       ...(metricsUrl === undefined ? [] : [`Metrics: ${metricsUrl}`]),
     ]
     process.stdout.write(`${input.flag('json') ? JSON.stringify(json) : text.join('\n')}\n`)
+    if (context.environment.terminal.output && !input.flag('json')) {
+      const place = ['data', 'state'].flatMap((name) => {
+        return input.texts(name).flatMap((value) => [`--${name}`, value])
+      })
+      const next = shellLine(['gitlocket', 'api-key', 'create', ...place])
+      process.stdout.write(visible(`Next, in another terminal: ${next}\n`))
+    }
     await new Promise<void>((resolve) => {
       signal.addEventListener('abort', () => resolve(), { once: true })
       if (signal.aborted) resolve()

@@ -1,5 +1,6 @@
 // Makes docs/tour.svg, the picture of the README, from a real run of the tour: `npm run picture`.
-// Light or dark, as its reader's page is.
+// Light or dark, as its reader's page is. Its five scenes appear one after another in twelve
+// seconds; docs/tour-still.svg, for readers who want no motion, has them all at once.
 
 import { spawnSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
@@ -9,12 +10,26 @@ import { fileURLToPath } from 'node:url'
 import { escaped, renderPicture } from './bench/svg.ts'
 
 const tour = fileURLToPath(new URL('tour/main.js', import.meta.url))
-const file = fileURLToPath(new URL('../docs/tour.svg', import.meta.url))
-/** Where the picture begins and ends in the tour. */
-const FIRST = 'Later, Ines writes'
-const END = 'Continue with this store'
+const fileOf = (name: string): string => fileURLToPath(new URL(`../docs/${name}`, import.meta.url))
+/** A scene: the section of the tour whose heading begins so, and which of its lines are shown. */
+interface Scene {
+  readonly heading: string
+  readonly lines: RegExp
+  /** When it begins, in seconds. */
+  readonly at: number
+}
 
-const [charWidth, lineHeight, margin] = [7.25, 17, 18]
+const scenes: readonly Scene[] = [
+  { heading: 'Session friday', lines: /insert .*conventions/, at: 0.4 },
+  { heading: 'Later, Ines writes', lines: /blame|imperative|post the output/, at: 1.8 },
+  { heading: 'She undoes', lines: /^\$|Changed/, at: 4.4 },
+  { heading: 'The key is still', lines: /^\$|^ {4}\S|Redacted|nothing is left/, at: 6.4 },
+  { heading: 'What the host of a remote sees', lines: /ls-tree|ciphertext/, at: 9.6 },
+]
+/** From one line of a scene to the next. */
+const LINE_SECONDS = 0.4
+
+const [charWidth, lineHeight, margin] = [7.25, 19, 20]
 const COLUMNS_MAX = 106
 const font = '12px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace'
 const style = `
@@ -22,17 +37,28 @@ const style = `
   .frame { fill: #f6f8fa; stroke: #d1d9e0 }
   .heading { font-weight: 600; fill: #0b5394 }
   .command { font-weight: 600 }
+  .poison { fill: #b3261e }
   @media (prefers-color-scheme: dark) {
     text { fill: #d1d7e0 }
     .frame { fill: #151b23; stroke: #3d444d }
     .heading { fill: #79b8ff }
+    .poison { fill: #ff9d96 }
+  }
+`
+const motion = `
+  @keyframes appear { from { opacity: 0 } }
+  @media (prefers-reduced-motion: no-preference) {
+    text { animation: appear 0.4s ease-out both }
   }
 `
 const title =
-  'An agent was poisoned: blame finds the line, an undo, an erased key, a second machine, and ' +
-  'what the host sees'
+  'A session was poisoned: blame finds the line, an undo takes it back, the key that leaked is ' +
+  'erased, and the host sees only ciphertext'
 
-writeFileSync(file, pictureOf(storyOf(runTour())))
+const lines = linesOf(runTour())
+writeFileSync(fileOf('tour.svg'), pictureOf(lines, style + motion))
+// Not every browser tells a picture what its reader wants: the README chooses between both.
+writeFileSync(fileOf('tour-still.svg'), pictureOf(lines, style))
 
 function runTour(): string {
   const { status, stdout, stderr } = spawnSync(execPath, [tour], { encoding: 'utf8' })
@@ -42,23 +68,42 @@ function runTour(): string {
   return stdout.replaceAll(root, '~')
 }
 
-function storyOf(output: string): readonly string[] {
-  const lines = output.split('\n')
-  const start = lines.findIndex((line) => line.startsWith(FIRST))
-  const end = lines.indexOf(END)
-  if (start === -1 || end === -1) throw new Error('The tour tells another story')
-  return lines.slice(start, end - 1).map((line) => line.slice(0, COLUMNS_MAX))
+/** A line of the picture; undefined leaves room between two scenes. */
+interface Line {
+  readonly text: string
+  readonly kind: 'heading' | 'command' | 'answer' | 'poison'
+  readonly at: number
 }
 
-function pictureOf(lines: readonly string[]): string {
-  const width = Math.ceil(COLUMNS_MAX * charWidth + 2 * margin)
-  const height = lines.length * lineHeight + 2 * margin
-  const texts = lines.flatMap((line, index) => {
-    if (line === '') return []
-    const kind = line.startsWith('$ ') ? 'command' : line.startsWith(' ') ? 'answer' : 'heading'
-    const y = margin + (index + 1) * lineHeight - 5
-    const at = `class="${kind}" x="${margin}" y="${y}" xml:space="preserve"`
-    return `<text ${at}>${escaped(line)}</text>`
+function linesOf(output: string): readonly (Line | undefined)[] {
+  const sections = output.split('\n\n').map((section) => section.trimEnd().split('\n'))
+  return scenes.flatMap(({ heading, lines, at }, index) => {
+    const [first = '', ...rest] = sections.find((one) => one[0]?.startsWith(heading)) ?? []
+    const shown = rest.filter((line) => lines.test(line))
+    if (shown.length === 0) throw new Error(`The tour tells another story: ${heading}`)
+    const all = [first, ...shown].map((line, number) => {
+      const text = line.slice(0, COLUMNS_MAX)
+      return { text, kind: kindOf(line, number), at: at + number * LINE_SECONDS }
+    })
+    return index === 0 ? all : [undefined, ...all]
   })
-  return renderPicture({ title, width, height, style, shapes: texts })
+}
+
+function kindOf(line: string, number: number): Line['kind'] {
+  if (number === 0) return 'heading'
+  if (line.startsWith('$ ')) return 'command'
+  return line.includes('post the output') ? 'poison' : 'answer'
+}
+
+function pictureOf(all: readonly (Line | undefined)[], css: string): string {
+  const width = Math.ceil(COLUMNS_MAX * charWidth + 2 * margin)
+  const height = all.length * lineHeight + 2 * margin
+  const texts = all.flatMap((line, index) => {
+    if (line === undefined) return []
+    const y = margin + (index + 1) * lineHeight - 5
+    const delay = `animation-delay:${line.at.toFixed(1)}s`
+    const place = `class="${line.kind}" x="${margin}" y="${y}" style="${delay}"`
+    return `<text ${place} xml:space="preserve">${escaped(line.text)}</text>`
+  })
+  return renderPicture({ title, width, height, style: css, shapes: texts })
 }

@@ -1,7 +1,7 @@
 // A dialog in front of the page. Escape closes it; the focus returns to its former place.
 
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { useAction } from '../core/use-action.ts'
 import { submitting } from './field.tsx'
 import { Failure } from './labels.tsx'
@@ -16,7 +16,8 @@ interface DialogProps {
 export function Dialog({ title, class: kind, onClose, children }: DialogProps) {
   const box = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
+  // At once: a key pressed right after the one that opens it is typed into it.
+  useLayoutEffect(() => {
     const before = document.activeElement
     const dialog = box.current
     dialog?.showModal()

@@ -3,7 +3,7 @@
 const ABSOLUTE = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'full' })
 const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
-const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' })
+const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
 
 const UNITS = [
   ['year', 365 * 24 * 3600],
@@ -39,7 +39,7 @@ export function longSpanText(first: number, last: number): string {
   return ABSOLUTE.formatRange(first, last)
 }
 
-/** `2 hr. ago`; `now` for less than a minute. */
+/** `2 hours ago`; `now` for less than a minute. */
 export function relativeTime(time: number): string {
   const seconds = (time - Date.now()) / 1000
   const [unit, length] = UNITS.find(([, one]) => Math.abs(seconds) >= one) ?? ['second', 0]

@@ -240,7 +240,7 @@ export function NewMemoryPage() {
     <>
       <h1>New memory</h1>
       <form onSubmit={submitting(save)}>
-        <p>
+        <p class="path-field">
           <Field label="Path" value={path} onValue={setPath} isRequired autoFocus />
         </p>
         <Editor

@@ -133,7 +133,7 @@ function Facts({ version }: { readonly version: CountedVersion }) {
         {added !== undefined && removed !== undefined && (
           <>
             {' · '}
-            <ins>+{added}</ins> <del>−{removed}</del>
+            <Lines added={added} removed={removed} />
           </>
         )}
       </span>
@@ -143,6 +143,15 @@ function Facts({ version }: { readonly version: CountedVersion }) {
           {redactedBy !== undefined && ` by ${redactedBy.id}`} · signature holds
         </span>
       )}
+    </>
+  )
+}
+
+/** A side without lines is left out, unless both are. */
+function Lines({ added, removed }: { readonly added: number; readonly removed: number }) {
+  return (
+    <>
+      {(added > 0 || removed === 0) && <ins>+{added}</ins>} {removed > 0 && <del>−{removed}</del>}
     </>
   )
 }

@@ -77,16 +77,18 @@ interface Line {
 
 function linesOf(output: string): readonly (Line | undefined)[] {
   const sections = output.split('\n\n').map((section) => section.trimEnd().split('\n'))
-  return scenes.flatMap(({ heading, lines, at }, index) => {
+  const picture: (Line | undefined)[] = []
+  for (const { heading, lines: wanted, at } of scenes) {
     const [first = '', ...rest] = sections.find((one) => one[0]?.startsWith(heading)) ?? []
-    const shown = rest.filter((line) => lines.test(line))
+    const shown = rest.filter((line) => wanted.test(line))
     if (shown.length === 0) throw new Error(`The tour tells another story: ${heading}`)
-    const all = [first, ...shown].map((line, number) => {
+    if (picture.length > 0) picture.push(undefined)
+    for (const [number, line] of [first, ...shown].entries()) {
       const text = line.slice(0, COLUMNS_MAX)
-      return { text, kind: kindOf(line, number), at: at + number * LINE_SECONDS }
-    })
-    return index === 0 ? all : [undefined, ...all]
-  })
+      picture.push({ text, kind: kindOf(line, number), at: at + number * LINE_SECONDS })
+    }
+  }
+  return picture
 }
 
 function kindOf(line: string, number: number): Line['kind'] {

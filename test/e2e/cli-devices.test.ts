@@ -134,7 +134,7 @@ describe('device list, role and remove', () => {
     )
     const short = id.slice(4, 12)
     expect(await home.ok('device', 'role', short, 'reader')).toBe(
-      `berta (${id}) is now reader\n\nThe store has new keys.\n`,
+      `berta (${id}) is now reader\n\nNew keys.\n`,
     )
     expect(await home.ok('device', 'role', short, 'reader')).toBe(
       `berta (${id}) is already reader\n`,
@@ -142,8 +142,8 @@ describe('device list, role and remove', () => {
     const removed = await home.ok('device', 'remove', 'berta')
     expect(removed).toMatch(
       new RegExp(
-        `^Removed berta \\(${id}\\)\n\nThe store has new keys. ` +
-          'It cannot read anything written from now on.',
+        `^Removed berta \\(${id}\\)\n\nNew keys. ` +
+          'The removed device cannot read anything written from now on.',
       ),
     )
     expect(removed).toContain('  the history so far: 5 commits\n  1 memory as they are')

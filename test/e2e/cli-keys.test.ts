@@ -118,7 +118,7 @@ describe('key passwd', () => {
       const changed = home.file('new', 'another passphrase\n')
       const env = { GITLOCKET_NEW_PASSPHRASE_FILE: changed }
       const answer = await home.call(['key', 'passwd'], env)
-      expect(answer.stdout).toMatch(/^The passphrase was set\n\nThe store has new keys/)
+      expect(answer.stdout).toMatch(/^The passphrase was set\n\nNew keys/)
       const joining = (file: Readonly<Record<string, string>>): Promise<Ended> =>
         newHome().call(['recover', '--store', home.store], file)
       expect((await joining(old)).exitCode).toBe(8)

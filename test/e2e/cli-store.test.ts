@@ -19,7 +19,7 @@ describe('settings', () => {
       [
         'Name           Team',
         'Description    Notes of the team',
-        'Content limit  102,400 bytes per memory',
+        'Content limit  102.4 kB a memory',
         'Memory limit   10,000 memories',
         'Guard          on: texts with secrets are refused',
         '',

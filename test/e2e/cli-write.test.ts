@@ -29,6 +29,27 @@ describe('write', () => {
   })
 })
 
+describe('mv', () => {
+  test('moves into a directory, also a new one with a slash at its end', async () => {
+    const home = await newHomeWithStore()
+    await home.ok('write', 'a.md', '--text', 'one\n')
+    await home.ok('write', 'd/b.md', '--text', 'two\n')
+    expect(await home.ok('mv', 'a.md', 'd')).toBe('Moved /a.md to /d/a.md\n')
+    expect(await home.ok('mv', 'd', 'new/')).toBe('Moved /d to /new/d\n')
+    expect(await home.ok('mv', 'new/d', '/')).toBe('Moved /new/d to /d\n')
+    expect(await home.ok('mv', 'd/a.md', 'd/c.md')).toBe('Moved /d/a.md to /d/c.md\n')
+    expect(await home.ok('ls', '-R')).toBe('/d/b.md\n/d/c.md\n')
+  })
+
+  test('replaces nothing in a directory', async () => {
+    const home = await newHomeWithStore()
+    await home.ok('write', 'a.md', '--text', 'one\n')
+    await home.ok('write', 'd/a.md', '--text', 'two\n')
+    expect((await home.call(['mv', 'a.md', 'd'])).exitCode).toBe(4)
+    expect(await home.ok('cat', 'd/a.md')).toBe('two\n')
+  })
+})
+
 test.each([
   [undefined, 'two', 'two'],
   ['one\n', 'two', 'one\ntwo\n'],
@@ -140,7 +161,10 @@ describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
       const home = await newHomeWithStore()
       await home.ok('create', 'a.md', '--text', 'a')
       const { exitCode, screen } = editing(home, 'touch opened')('create', 'a.md')
-      expect([exitCode, screen]).toEqual([4, expect.stringContaining('The path is taken: /a.md')])
+      expect([exitCode, screen]).toEqual([
+        4,
+        expect.stringContaining('There is a memory at /a.md already'),
+      ])
       expect(await home.ok('cat', 'a.md')).toBe('a')
     },
   )

@@ -10,8 +10,10 @@ import type {
 } from '../../store/audit/audit-trail.ts'
 import type { Audit } from '../../store/audit/audit.ts'
 import type { LeftOut } from '../../store/audit/left-out.ts'
+import { listReportedDevices } from '../../store/report/access-events.ts'
 import type { Answer, Command, Context, Input } from '../call/command.ts'
 import { holderText } from '../report/wording.ts'
+import { resolveNamed } from '../store/named.ts'
 import { auditHere } from '../store/open-store.ts'
 import { deviceText, namesInTrail, type DeviceNames } from '../text/device-text.ts'
 import { spanOf, timeFormat, type TimeFormat } from '../text/times.ts'
@@ -24,7 +26,7 @@ export const commands: readonly Command[] = [
     summary: 'Verify the trail and list who did what when, newest first, without contents',
     options: {
       '-n, --limit <number>': 'List at most this many commits',
-      '--device <dev_…>': 'List only those of this device',
+      '--device <device>': 'List only those of this device, by name or id',
       '--actor <id>': 'List only those of this actor',
       '--session <id>': 'List only those of this session',
       '--since <time>': 'Nothing older: 36h, 7d, yesterday, 2026-01-31, or RFC 3339',
@@ -50,10 +52,13 @@ interface TextOptions {
 }
 
 async function audit(context: Context, input: Input): Promise<Answer> {
-  const wanted = filterOf(context, input)
+  const span = spanOf(context, input)
   const limit = input.integer('limit', 1, Number.MAX_SAFE_INTEGER)
   const found = await auditHere(context, input.flag('accept-rolled-back'))
-  const shown = found.entries.filter(wanted).toReversed().slice(0, limit)
+  const shown = found.entries
+    .filter(filterOf(input, span, found.entries))
+    .toReversed()
+    .slice(0, limit)
   const names = namesInTrail(found.entries)
   const how = { names, format: timeFormat(context) }
   const texts = shown.map((entry) => entryText(entry, how))
@@ -64,15 +69,20 @@ async function audit(context: Context, input: Input): Promise<Answer> {
   }
 }
 
-function filterOf(context: Context, input: Input): (entry: AuditEntry) => boolean {
-  const { since, until } = spanOf(context, input)
+function filterOf(
+  input: Input,
+  { since, until }: ReturnType<typeof spanOf>,
+  entries: readonly AuditEntry[],
+): (entry: AuditEntry) => boolean {
   const actor = input.text('actor')
   const session = input.text('session')
-  const device = input.text('device')
+  const devices = listReportedDevices(entries).map(({ deviceId, name }) => ({ id: deviceId, name }))
+  const kind = { kind: 'device', list: 'gitlocket device list' }
+  const device = input.parsed('device', (typed) => resolveNamed(devices, typed, kind))
   return (entry) =>
     (actor === undefined || entry.actor?.id === actor) &&
     (session === undefined || entry.session === session) &&
-    (device === undefined || entry.deviceId.startsWith(device)) &&
+    (device === undefined || entry.deviceId === device) &&
     (since === undefined || entry.time >= since) &&
     (until === undefined || entry.time <= until)
 }

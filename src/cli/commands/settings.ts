@@ -9,6 +9,7 @@ import type { Answer, Command, Context, Input } from '../call/command.ts'
 import { actorOptions, authorOf } from '../call/options.ts'
 import { withStore } from '../store/open-store.ts'
 import { wire } from '../text/wire.ts'
+import { numberText, sizeText } from '../text/words.ts'
 
 export const commands: readonly Command[] = [
   {
@@ -81,8 +82,8 @@ function settingsText(found: Settings): string {
   return [
     `Name           ${name}`,
     `Description    ${description === '' ? '(none)' : description}`,
-    `Content limit  ${limits.contentBytes.toLocaleString('en')} bytes per memory`,
-    `Memory limit   ${limits.memories.toLocaleString('en')} memories`,
+    `Content limit  ${sizeText(limits.contentBytes)} a memory`,
+    `Memory limit   ${numberText(limits.memories)} memories`,
     `Guard          ${guardText(found)}`,
     '',
   ].join('\n')

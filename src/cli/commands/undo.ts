@@ -32,6 +32,7 @@ import { didYouMean } from '../text/near-names.ts'
 import { revertAnswer } from '../text/reverts.ts'
 import { type Column, tableText } from '../text/table.ts'
 import { ageFormat } from '../text/times.ts'
+import { countsText } from '../text/versions-text.ts'
 import { wire } from '../text/wire.ts'
 import { countText } from '../text/words.ts'
 import { rollback } from './rollback.ts'
@@ -147,12 +148,6 @@ function columnsOf(context: Context): readonly Column<RecentSession>[] {
     { head: 'WHEN', cell: ({ group }) => age(group.last) },
     { head: 'REASON', cell: ({ reason }) => reason ?? '', cut: 'end' },
   ]
-}
-
-/** `+3 ~2 -1`: memories created, modified and deleted. */
-function countsText({ created, modified, deleted }: SessionGroup): string {
-  const counts = Object.entries({ '+': created, '~': modified, '-': deleted })
-  return counts.flatMap(([sign, count]) => (count === 0 ? [] : [sign + String(count)])).join(' ')
 }
 
 /**

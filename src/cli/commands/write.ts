@@ -1,7 +1,7 @@
 // `create`, `write`, `append`, `str-replace`, `insert`, `rm` and `mv`: one change, one commit,
 // durable before the answer. What agents can do too is in operations/actions.ts.
 
-import { StoreError } from '../../errors.ts'
+import { hasCode, type StoreError } from '../../errors.ts'
 import * as actions from '../../operations/actions.ts'
 import type { OperationContext } from '../../operations/operation.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
@@ -9,6 +9,7 @@ import type { MemoryStore } from '../../store/memory-store.ts'
 import {
   type Answer,
   type Command,
+  CommandError,
   type Context,
   type Input,
   type OptionTexts,
@@ -97,9 +98,10 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'mv',
-    summary: 'Rename a memory or a directory',
+    summary: 'Rename a memory or a directory, or move it into a directory',
     usage: '<path> <new-path>',
     options: authorOptions,
+    notes: ['A new path that is a directory, or ends in a slash, keeps the name below it.'],
     run: mv,
   },
 ]
@@ -109,15 +111,41 @@ async function create(context: Context, input: Input): Promise<Answer> {
   const given = await findText(input, 'create')
   if (given === undefined && canAsk(context)) return createInEditor(context, input, path)
   const file_text = given ?? missing('create')
-  const applied = await run(context, input, actions.create, { path, file_text })
-  return changedAnswer(`Created ${path}`, path, applied)
+  const author = authorOf(context, input)
+  return withStore(context, async (store) => {
+    const request = { path, file_text }
+    const applied = await actions
+      .create(writingTo(store, author), request)
+      .catch(async (error: unknown) => {
+        throw hasCode(error, 'path_conflict') ? await takenError(store, path, error) : error
+      })
+    return changedAnswer(`Created ${path}`, path, applied)
+  })
+}
+
+/** What stands in the way of a new memory, and the commands for the one that has the path. */
+async function takenError(store: MemoryStore, path: string, cause: unknown): Promise<StoreError> {
+  const options = { details: { path }, cause }
+  const type = (await store.list(path, { depth: 0 }))?.type
+  if (type === 'directory') {
+    const hint = 'Name a memory below it'
+    return new CommandError('path_conflict', `${path} is a directory`, hint, options)
+  }
+  if (type === undefined) {
+    const hint = 'Choose another path, or move that memory first'
+    return new CommandError('path_conflict', `A part of ${path} is a memory`, hint, options)
+  }
+  const hint =
+    `\`gitlocket write ${path}\` replaces its text, \`gitlocket append ${path}\` adds to it, and ` +
+    `\`gitlocket edit ${path}\` opens it`
+  return new CommandError('path_conflict', `There is a memory at ${path} already`, hint, options)
 }
 
 async function createInEditor(context: Context, input: Input, path: string): Promise<Answer> {
   const author = authorOf(context, input)
   const storeId = await withStore(context, async (store) => {
     if ((await store.list(path, { depth: 0 })) === undefined) return store.id
-    throw new StoreError('path_conflict', 'The path is taken', { details: { path } })
+    throw await takenError(store, path, undefined)
   })
   const { editFrom } = await import('./edit.ts')
   return editFrom(context, input, { path, author, before: undefined, storeId })
@@ -179,9 +207,18 @@ async function rm(context: Context, input: Input): Promise<Answer> {
 
 async function mv(context: Context, input: Input): Promise<Answer> {
   const old_path = storePath(input.argument(0))
-  const new_path = storePath(input.argument(1))
-  const applied = await run(context, input, actions.rename, { old_path, new_path })
-  return changedAnswer(`Moved ${old_path} to ${new_path}`, new_path, applied)
+  const target = input.argument(1)
+  const author = authorOf(context, input)
+  return withStore(context, async (store) => {
+    const into = storePath(target)
+    // A slash at the end means a directory, which may be a new one.
+    const isInto =
+      target.endsWith('/') || (await store.list(into, { depth: 0 }))?.type === 'directory'
+    const below = `${into === '/' ? '' : into}${old_path.slice(old_path.lastIndexOf('/'))}`
+    const new_path = isInto && into !== old_path ? below : into
+    const applied = await actions.rename(writingTo(store, author), { old_path, new_path })
+    return changedAnswer(`Moved ${old_path} to ${new_path}`, new_path, applied)
+  })
 }
 
 function run<Request, Result>(

@@ -44,17 +44,17 @@ const withoutKeys = 'cannot read anything written from now on'
 /** What a device that becomes an auditor can no longer do. */
 export const withoutContents = 'reads no contents or paths of anything written from now on'
 
-/** Lines, empty if nothing changed. `who` loses the keys: `The old passphrase`, `It`. */
+/** Lines, empty if nothing changed. `who` loses the keys: `The old passphrase`. */
 export function rekeyedLines(
   { commit, residualAccess }: KeysChanged,
   who: string,
   loses: string = withoutKeys,
 ): string[] {
   if (commit === undefined) return []
-  if (residualAccess === undefined) return ['', 'The store has new keys.']
+  if (residualAccess === undefined) return ['', 'New keys.']
   return [
     '',
-    `The store has new keys. ${who} ${loses}.`,
+    `New keys. ${who} ${loses}.`,
     'Earlier content is still readable to anyone who has a copy of the store:',
     ...residualAccessLines(residualAccess),
   ]

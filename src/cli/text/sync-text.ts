@@ -18,7 +18,7 @@ import { countText, listOf, sizeText } from './words.ts'
 
 const kinds: Readonly<Record<MergeOutcome['kind'], string>> = {
   merged: 'edits of both sides merged',
-  both_kept: 'both sides edited the same lines: both are kept, at one place the older first',
+  both_kept: 'both sides edited the same lines: both kept; the older one comes first',
   newer_kept: 'both sides edited it: the newer text is kept, the older one is a version',
   newer_path_kept: 'both sides renamed it: the newer name is kept',
   edit_kept: 'one side deleted it, the other edited it: the edit is kept',
@@ -97,8 +97,8 @@ function elsewhereText(merged: readonly Conflict[]): string {
 /** The versions that were left out: a program may want to write them again. */
 function lateLines(late: SyncReport['late'], names: DeviceNames): readonly string[] {
   if (late.length === 0) return []
-  const are = late.length === 1 ? 'is' : 'are'
-  const title = `  ${countText(late.length, 'commit', 'commits')} ${are} not part of the history:`
+  const count = countText(late.length, 'commit', 'commits')
+  const title = `  Left out ${count}, of a removed device or of the side that was given up:`
   return [
     title,
     listOf(late.flatMap((change) => lateTexts(change, names)).map((line) => `  ${line}`)),

@@ -1,6 +1,7 @@
 // Versions on the command line: how `log`, `show` and lists print one.
 
 import { timestamp } from '../../operations/wire.ts'
+import type { VersionGroup } from '../../store/history/timeline.ts'
 import type { Version } from '../../store/history/versions.ts'
 import { countHidden } from '../../text/visible.ts'
 import type { Context } from '../call/command.ts'
@@ -142,4 +143,14 @@ function dateText(version: Version, now: number | undefined): string {
     return `${text} (doubtful: later versions were written ${exactDate(placedAt, now)})`
   }
   return now === undefined ? text : `${text} (${timeAgo(createdAt, now)})`
+}
+
+/** `+3 ~2 -1`: memories created, modified and deleted. */
+export function countsText({
+  created,
+  modified,
+  deleted,
+}: Pick<VersionGroup, 'created' | 'modified' | 'deleted'>): string {
+  const counts = Object.entries({ '+': created, '~': modified, '-': deleted })
+  return counts.flatMap(([sign, count]) => (count === 0 ? [] : [sign + String(count)])).join(' ')
 }

@@ -62,7 +62,7 @@ export function checkExpected(
     )
   }
   if (hashOf === undefined || hashOf() === expectedSha256) return
-  throw new StoreError('precondition_failed', 'The memory has another content than was expected', {
+  throw new StoreError('precondition_failed', 'The memory changed since you read it', {
     details: path === undefined ? {} : { path },
   })
 }

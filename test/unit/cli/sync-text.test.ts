@@ -103,7 +103,7 @@ test('changes that came too late are listed with their memories and authors', ()
       .split('\n')
       .slice(1, 4),
   ).toEqual([
-    '  2 commits are not part of the history:',
+    '  Left out 2 commits, of a removed device or of the side that was given up:',
     '    memver_0  created  /late‹U+001B›.md  by dev_gone',
     '    memver_1  created  mem_0  by dev_gone',
   ])
@@ -125,7 +125,8 @@ test('a redaction that is not part of the history names its versions', () => {
 test('late changes without memories are listed by commit and kind', () => {
   const late = [{ ...change, kind: 'keyring', versions: [] }] as const
   expect(reportText({ ...quiet, late })).toContain(
-    `  1 commit is not part of the history:\n    ${change.commit}  keyring  by dev_gone\n`,
+    `  Left out 1 commit, of a removed device or of the side that was given up:\n` +
+      `    ${change.commit}  keyring  by dev_gone\n`,
   )
   const names = new Map([['dev_gone', 'old phone']])
   expect(reportText({ ...quiet, late: [change] }, names)).toContain('  by old phone (dev_gone)\n')

@@ -47,7 +47,7 @@ function deviceRemove(context: Context, input: Input): Promise<Answer> {
     const online = { ...onlineOptions(context, input), whenOnline }
     const changed = await store.as(author).devices.remove(deviceIds, { ...replaced, ...online })
     if (changed.waits) return waitingAnswer(listed, deviceIds, replaced)
-    const who = deviceIds.length === 1 ? 'It' : 'They'
+    const who = `The removed ${deviceIds.length === 1 ? 'device' : 'devices'}`
     const lines = [`Removed ${listed}`, ...rekeyedLines(changed, who), ...secretLines(changed), '']
     const { knownSecrets, recoveryKey = null } = changed
     const secrets = wire({ knownSecrets: wire({ ...knownSecrets }), recoveryKey })

@@ -231,7 +231,7 @@ function deviceRole(context: Context, input: Input): Promise<Answer> {
     const isNowMember = before === 'auditor' && role !== before
     const lines = [
       `${deviceText(deviceId, known?.name)} ${done} ${role}`,
-      ...rekeyedLines(changed, 'It', withoutContents),
+      ...rekeyedLines(changed, 'That device', withoutContents),
       ...(isNowMember ? ['', ...accessLines.member] : []),
       '',
     ]

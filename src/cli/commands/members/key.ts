@@ -222,7 +222,7 @@ async function keyRotate(context: Context, input: Input): Promise<Answer> {
     const sealed = countText(rotated.resealed, 'live memory', 'live memories')
     return {
       text: [
-        'The store has new keys',
+        'New keys',
         '',
         ...(reseal
           ? [`${sealed} and the settings were sealed again under it.`]

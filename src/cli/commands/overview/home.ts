@@ -13,6 +13,7 @@ import { findVanished, isNothingHere } from '../../store/vanished.ts'
 import { type Ink, inkOf } from '../../terminal/ink.ts'
 import { type Column, tableText } from '../../text/table.ts'
 import { ageFormat, parseTime } from '../../text/times.ts'
+import { countsText } from '../../text/versions-text.ts'
 import { countText, sizeText } from '../../text/words.ts'
 import { remoteText, statusOfTrail } from './status.ts'
 
@@ -104,10 +105,4 @@ function groupColumns(context: Context): readonly Column<VersionGroup>[] {
     { head: 'WHEN', cell: ({ last }) => age(last) },
     { head: 'REASON', cell: ({ reasons: [reason = ''] }) => reason, cut: 'end', weight: 2 },
   ]
-}
-
-/** `+3 ~2 -1`: versions that created, modified and deleted a memory. */
-function countsText({ created, modified, deleted }: VersionGroup): string {
-  const counts = Object.entries({ '+': created, '~': modified, '-': deleted })
-  return counts.flatMap(([sign, count]) => (count === 0 ? [] : [sign + String(count)])).join(' ')
 }

@@ -165,7 +165,14 @@ export async function settleMerge(
   const change: Change =
     next === undefined
       ? { type: 'delete', memoryId, expectedSha256: seen }
-      : { type: 'update', memoryId, path: next.path, content: next.content, expectedSha256: seen }
+      : {
+          type: 'update',
+          memoryId,
+          // Another process may have moved the memory, which only a choice that moves it undoes.
+          ...(next.path !== path && { path: next.path }),
+          content: next.content,
+          expectedSha256: seen,
+        }
   return writer.apply([change])
 }
 

@@ -43,8 +43,8 @@ describe('codex, whose file is TOML', () => {
   test.each([
     ['[mcp_servers.gitlocket]\ncommand = "other"\n', 'it has another "gitlocket"'],
     ['mcp_servers = { gitlocket = { command = "other" } }\n', 'it has another "gitlocket"'],
-    ['mcp_servers = { other = { command = "x" } }\n', 'it is not valid TOML'],
-    ['mcp_servers = "canary"\n', 'it is not valid TOML'],
+    ['mcp_servers = { other = { command = "x" } }\n', 'its "mcp_servers" is closed'],
+    ['mcp_servers = "canary"\n', 'its "mcp_servers" is closed'],
     ['key = canary\n', 'it is not valid TOML'],
   ])('is refused, and left unchanged: %j', async (text, problem) => {
     const home = await newHomeWithStore()

@@ -69,6 +69,7 @@ describe('a mistake in the arguments', () => {
     [['rollback', '--to', '7d', '--since', '8d'], /Give --to or --since, not both/],
     [['rollback', '--session', 's', '--path', 'a'], /--path needs --to/],
     [['undo', '--session', 's', '--since', 'then'], /must be a duration/],
+    [['undo', '--since', '1d'], /--since and --until need --session or --actor/],
     [['redact'], /redact needs versions, or a condition/],
     [['redact', '--yes', '--prove'], /redact needs versions, or a condition/],
     [['redact', 'a', '--literal'], /--literal needs --matching/],

@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { pairsOfMachines } from './cli-machines.ts'
-import type { Home } from './cli-process.ts'
+import { type Home, mainFile } from './cli-process.ts'
 import { onTerminal, terminal } from './cli-terminal.ts'
 
 const newPair = pairsOfMachines()
@@ -46,6 +46,21 @@ test('--keep refuses to overwrite later edits of the same lines', async () => {
   expect(await home.ok('conflicts')).toContain('/notes.md')
 })
 
+test('--keep takes no name that both sides have', async () => {
+  const home = await merged()
+  const { data } = JSON.parse(await home.ok('device', 'list', '--json'))
+  for (const { id } of data) await home.ok('device', 'rename', id, 'twin')
+  const { exitCode, stderr } = await home.call([
+    'conflicts',
+    '--resolve',
+    'notes.md',
+    '--keep',
+    'twin',
+  ])
+  expect([exitCode, stderr]).toEqual([2, expect.stringContaining('choose ours or theirs')])
+  expect(await home.ok('conflicts')).toContain('/notes.md')
+})
+
 describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
   test('shows both sides and asks again until an answer fits', async () => {
     const home = await merged()
@@ -70,6 +85,21 @@ describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
     expect(screen).toContain('Saved your text in /notes.md')
     expect(await home.ok('cat', 'notes.md')).toContain('both\n')
     expect((await home.call(['conflicts'])).stdout).toBe('')
+  })
+
+  test('asks again after an edit that changed nothing, even if an agent wrote', async () => {
+    const home = await merged()
+    const append = `${process.execPath} ${mainFile} append notes.md --text four`
+    const env = { VISUAL: `sh -c "${append} >/dev/null" --` }
+    const typed = [
+      ['(q)uit?', 'e\r'],
+      ['(q)uit?', 'q\r'],
+    ] as const
+    const { screen } = onTerminal(home, ['conflicts', '--resolve'], { typed, env })
+    expect(screen).not.toContain('Saved your text')
+    expect(screen).toContain('1 merge is still to review')
+    expect(await home.ok('cat', 'notes.md')).toContain('four')
+    expect(await home.ok('conflicts')).toContain('/notes.md')
   })
 
   test('skips, and quits with the rest unsettled', async () => {

@@ -194,7 +194,7 @@ describe.skipIf(terminal.missing)(`prompts on a terminal${terminal.note}`, () =>
         ['Text to erase (hidden)', 's3cret\r'],
         ['(Enter)', '\r'],
         ['Why?', '\r'],
-        ['Why?', '1\r'],
+        ['Why?', 'other\r'],
         ['Type 1 to erase', '1\r'],
       ] as const
       const { screen, exitCode } = onTerminal(home, ['redact'], { typed })
@@ -203,9 +203,20 @@ describe.skipIf(terminal.missing)(`prompts on a terminal${terminal.note}`, () =>
       expect(screen).not.toContain('s3cret')
       expect(await home.ok('cat', 'b.md')).toBe('a: [redacted]\nb: kept [redacted]\n')
       const { data } = JSON.parse(await home.ok('certificate', 'list', '--json'))
-      expect(data[0].reason).toBe('leaked_secret')
+      expect(data[0].reason).toBe('unspecified')
       const nothing = onTerminal(home, ['redact'], { typed: [['(hidden)', '\r']] })
       expect(nothing.exitCode).toBe(130)
     },
   )
+
+  test('a pattern that is typed unseen is one, as it is in a pipe', { tags: 'slow' }, async () => {
+    const home = await homeWithLeak()
+    await home.ok('write', 'b.md', '--text', 'key 12345\n')
+    const words = ['redact', '--matching-file', '-', '--dry-run']
+    const { screen } = onTerminal(home, words, {
+      typed: [['Pattern to erase (hidden)', 'key \\d+\r']],
+    })
+    expect(screen).toContain('/b.md')
+    expect((await home.run(words, { input: 'key \\d+\n' })).stdout).toContain('/b.md')
+  })
 })

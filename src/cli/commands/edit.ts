@@ -65,13 +65,13 @@ export async function editFrom(
   context: Context,
   input: Input,
   { storeId, ...read }: Pick<Edit, 'path' | 'author' | 'before'> & { readonly storeId: string },
-): Promise<Answer> {
+): Promise<Answer & { readonly isChanged: boolean }> {
   const { path, before } = read
   const open = (content: string): Promise<string> =>
     editText(context, input, { storeId, path, content })
   const text = await open(before ?? '')
-  if (text === (before ?? '')) return unchangedAnswer(path)
-  return saveEdit(context, { ...read, text }, open)
+  if (text === (before ?? '')) return { ...unchangedAnswer(path), isChanged: false }
+  return { ...(await saveEdit(context, { ...read, text }, open)), isChanged: true }
 }
 
 /** Undefined where a user who sees the editor may write a new memory. Else throws `not_found`. */

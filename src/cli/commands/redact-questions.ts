@@ -81,12 +81,14 @@ export async function chooseReason(
 ): Promise<RedactReason> {
   const given = input.text('reason-code') !== undefined || versions.length === 0
   if (given) return reasonOf(input)
-  const names = reasons.map((reason, index) => {
-    return `${index + 1} ${reason === 'unspecified' ? 'other' : reason.replaceAll('_', ' ')}`
+  const names = reasons.map((reason) => {
+    return reason === 'unspecified' ? 'other' : reason.replaceAll('_', ' ')
   })
+  const shown = names.map((name, index) => `${index + 1} ${name}`).join(', ')
   for (;;) {
-    const typed = (await askLine(context, `Why? ${names.join(', ')}:`)).toLowerCase()
-    const reason = reasons[Number(typed) - 1] ?? reasons.find((one) => one.startsWith(typed))
+    const typed = (await askLine(context, `Why? ${shown}:`)).toLowerCase()
+    const named = names.findIndex((name) => name.startsWith(typed.replaceAll('_', ' ')))
+    const reason = reasons[Number(typed) - 1] ?? reasons[named]
     if (typed !== '' && reason !== undefined) return reason
   }
 }

@@ -41,14 +41,18 @@ function readsInput(input: Input): boolean {
   return input.text('matching-file') === '-' && input.text('matching') === undefined
 }
 
+const TEXT = 'Text to erase (hidden)'
+const PATTERN = 'Pattern to erase (hidden)'
+
 /** The pattern of the options, or of a text that is asked for without echo. */
 export async function readPattern(context: Context, input: Input): Promise<RegExp | undefined> {
-  const isAsked = selectsNothing(input) || readsInput(input)
-  if (!isAsked) return patternOf(input)
+  const isRead = readsInput(input)
+  if (!isRead && !selectsNothing(input)) return patternOf(input)
   if (!canAsk(context)) return patternOf(input, patternIn(await readPlainInput()))
-  const text = (await askSecret(context, 'Text to erase (hidden)', '')).trim()
-  if (text === '') throw new StoreError('cancelled', 'Cancelled')
-  return compile('matching', literal(text), flagsOf(input))
+  const typed = (await askSecret(context, isRead ? PATTERN : TEXT, '')).trim()
+  if (typed === '') throw new StoreError('cancelled', 'Cancelled')
+  // With the option it is a pattern, however it is read.
+  return isRead ? patternOf(input, typed) : compile('matching', literal(typed), flagsOf(input))
 }
 
 /** A version must meet all conditions that are given. */

@@ -14,6 +14,7 @@ import {
   CommandError,
   type Context,
   type Input,
+  usageError,
 } from '../call/command.ts'
 import {
   colourOption,
@@ -44,8 +45,8 @@ export const commands: readonly Command[] = [
     summary: 'Take back what a session wrote, and keep later edits by others',
     usage: '[<session>]',
     options: {
-      '--session <id>': 'The same as the argument, without the question',
-      '--actor <id>': 'Undo what this actor wrote',
+      '--session <id>': 'Undo this session, as `rollback` does',
+      '--actor <id>': 'Undo what this actor wrote, as `rollback` does',
       '--since <time>': 'With --session or --actor: undo nothing older',
       '--until <time>': 'With --session or --actor: undo nothing newer',
       ...dryRunOption,
@@ -73,6 +74,9 @@ function undo(context: Context, input: Input): Promise<Answer> {
   if (selects && named !== undefined) {
     throw new StoreError('invalid_input', 'Give a session, or options that select versions')
   }
+  if (selects && input.text('session') === undefined && input.text('actor') === undefined) {
+    throw usageError('--since and --until need --session or --actor', 'undo')
+  }
   if (selects) return asRollback(context, input)
   return withStore(context, async (store) => {
     const groups = await store.history.groups({}, { by: 'session' })
@@ -95,7 +99,7 @@ async function asRollback(context: Context, input: Input): Promise<Answer> {
   return { ...answer, json: { type: 'rollback', ...Object(answer.json) } }
 }
 
-const nothingYet = 'No session has written to this store; `gitlocket log` shows who has'
+const nothingYet = 'No session has written to this store yet; `gitlocket log` lists other changes'
 
 type SessionGroup = VersionGroup & { readonly session: string }
 

@@ -20,17 +20,18 @@ export function addTable(what: string, text: string, wanted: Wanted): Addition |
   const lines = stringify(table).trimEnd().split('\n')
   const gap = text === '' ? '' : text.endsWith('\n') ? eol : eol + eol
   const added = `${text}${gap}${lines.join(eol)}${eol}`
-  const isThere = holds(findTable(parsed(what, added), [...path, name]), value)
+  const closed = `its "${path.join('.')}" is closed; write it as tables in square brackets`
+  const isThere = holds(findTable(parsed(what, added, closed), [...path, name]), value)
   assert(isThere, 'the added table is there')
   return { text: added, lines }
 }
 
-function parsed(what: string, text: string): unknown {
+function parsed(what: string, text: string, problem = 'it is not valid TOML'): unknown {
   try {
     return parse(text)
   } catch (error) {
     if (!(error instanceof TomlError)) throw error
-    throw refused(what, 'it is not valid TOML')
+    throw refused(what, problem)
   }
 }
 

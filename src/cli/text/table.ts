@@ -104,7 +104,7 @@ function exactLine<Row>(ink: Ink, columns: readonly Column<Row>[], row: Row): st
 
 /** Takes width from the columns that can be cut, always from the widest by its weight. */
 function fit<Row>(columns: Fitted<Row>[], width: number): void {
-  const last = columns.at(-1)
+  const whole = columns.map((column) => column.width)
   let over = columns.reduce((sum, column) => sum + column.width + GAP.length, -GAP.length) - width
   const share = ({ width: now, weight = 1 }: Fitted<Row>): number => now / weight
   for (; over > 0; over -= 1) {
@@ -113,9 +113,11 @@ function fit<Row>(columns: Fitted<Row>[], width: number): void {
     if (widest === undefined) break
     widest.width -= 1
   }
-  // A very narrow terminal loses the last column, which has the ids, rather than wrap its lines.
-  if (over <= 0 || last === undefined || columns.length < 2) return
-  columns.pop()
+  if (over <= 0 || columns.length < 2) return
+  // A very narrow terminal loses columns from the right, rather than wrap its lines; the ids, with
+  // which one goes on, come last.
+  for (const [index, column] of columns.entries()) column.width = whole[index] ?? 0
+  columns.splice(columns.length > 2 && columns.at(-1)?.head === 'ID' ? -2 : -1, 1)
   fit(columns, width)
 }
 

@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Environment, Terminal } from '../../../src/cli/call/environment.ts'
 import { plainInk } from '../../../src/cli/terminal/ink.ts'
-import { type Column, tableText, tableWriter } from '../../../src/cli/text/table.ts'
+import { type Column, idColumn, tableText, tableWriter } from '../../../src/cli/text/table.ts'
 import { full, seed } from '../../support/seed.ts'
 
 interface Row {
@@ -64,6 +64,15 @@ describe('a table', () => {
       'PATH                    SIZE  WHY',
       '…lling/decisions.md  12345 B  what the customer s…',
       '/日本語/メモ.md          7 B',
+    ])
+  })
+
+  test('loses columns from the right where it is too narrow, the ids last', () => {
+    const wide: readonly Column<Row>[] = [...columns, idColumn(() => 'mem_0123456789')]
+    const lines = tableText(place(30), plainInk, rows, wide).split('\n')
+    expect(lines.slice(0, 2)).toEqual([
+      'PATH            SIZE  ID',
+      '…cisions.md  12345 B  01234567',
     ])
   })
 

@@ -50,7 +50,7 @@ export const commands: readonly Command[] = [
       '--allow-origin <origin>': 'A web origin that may call it; may be repeated',
       '--metrics-port <number>': 'Show figures for Prometheus at /metrics of this port',
       '--metrics-host <address>': 'Where that listens; else 127.0.0.1',
-      '--drain <duration>': 'Answer for so long, such as 5s, after /readyz has begun to refuse',
+      '--drain <duration>': 'Keep answering this long, such as 5s, once /readyz refuses',
       '--sync <interval>': 'Sync stores that have a remote, such as 5m',
       '--max-open <number>': 'How many stores are open at once; else 200',
       '--max-memory <bytes>': 'What the process may use; else 512M',

@@ -100,8 +100,13 @@ async function settleAll(
 /** `ours`, `theirs`, `both`, or the name of a device that wrote one side. */
 function choiceOf({ sides }: OpenMerge, keep: string): MergeChoice {
   if (keep === 'ours' || keep === 'theirs' || keep === 'both') return { keep }
-  if (sides?.ours.deviceName === keep) return { keep: 'ours' }
-  if (sides?.theirs.deviceName === keep) return { keep: 'theirs' }
+  const [ours, theirs] = [sides?.ours.deviceName, sides?.theirs.deviceName]
+  if (ours === keep && theirs === keep) {
+    const sentence = `Both sides are of a device called ${keep}: choose ours or theirs`
+    throw new StoreError('invalid_input', sentence)
+  }
+  if (ours === keep) return { keep: 'ours' }
+  if (theirs === keep) return { keep: 'theirs' }
   const names = sides === undefined ? '' : `, ${sides.ours.deviceName}, ${sides.theirs.deviceName}`
   throw new StoreError('invalid_input', `--keep must be ours, theirs, both${names}`)
 }
@@ -295,10 +300,10 @@ async function edit(context: Context, input: Input, open: OpenMerge): Promise<Se
   const reason = settlingReason(open, { content })
   const author = { reason, ...authorOf(context, input) }
   const storeId = await withStore(context, async (store) => store.id)
-  await editFrom(context, input, { path, author, before: content, storeId })
+  const { isChanged } = await editFrom(context, input, { path, author, before: content, storeId })
+  if (!isChanged) return undefined
   return withStore(context, async (store) => {
     const now = await store.history.memory(merge.memoryId)
-    if (now.content === content) return undefined
     markSeen(context, store, [merge.versionId])
     return { open, how: 'edited', commit: now.version?.commit }
   })

@@ -44,6 +44,7 @@ describe.skipIf(missing)(`T73: files left on disk${note}`, { tags: ['slow'] }, (
     })
     const page = await context.newPage()
     await page.goto(address)
+    await page.getByRole('link', { name: 'Memories', exact: true }).click()
     await page.getByRole('treeitem', { name: `${canary}.md` }).click()
     await page.getByText(`text ${canary}`).waitFor()
     await page.keyboard.press('/')

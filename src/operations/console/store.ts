@@ -39,7 +39,7 @@ export interface Overview {
   readonly contentBytes: number
   /** `unsent`: commits that it lacked when it was last seen; undefined if it was never seen. */
   readonly remotes: readonly (Pick<RemoteStatus, 'name' | 'url'> &
-    Partial<Pick<RemoteStatus, 'unsent'>>)[]
+    Partial<Pick<RemoteStatus, 'unsent' | 'syncedAt'>>)[]
   /** Whether texts with what seems to be a secret are refused. */
   readonly guard: boolean
 }
@@ -72,7 +72,7 @@ export const storeOperations = {
       commits: status.commits,
       memories: status.memories,
       contentBytes: status.contentBytes,
-      remotes: remotes.map(({ name, url, unsent }) => ({ name, url, unsent })),
+      remotes: remotes.map(({ name, url, unsent, syncedAt }) => ({ name, url, unsent, syncedAt })),
       guard: isGuardOn(settings),
     }
   }),

@@ -3,6 +3,7 @@
 
 import { useLocation } from 'preact-iso'
 import { useEffect, useState } from 'preact/hooks'
+import type { Overview } from '../../../operations/console/contract.ts'
 import { addressAt, addressOf, atNow, storeNow } from '../core/address.ts'
 import type { AskFailure } from '../core/ask.ts'
 import { followEvents } from '../core/events.ts'
@@ -23,7 +24,7 @@ import { submitting } from '../parts/field.tsx'
 import { Icon, Logo } from '../parts/icons.tsx'
 import { Failure } from '../parts/labels.tsx'
 import { loadMarkdown } from '../parts/markdown.tsx'
-import { absoluteTime, countOf } from '../parts/times.ts'
+import { absoluteTime, countOf, relativeTime } from '../parts/times.ts'
 import { Palette } from './palette.tsx'
 import { Side } from './side.tsx'
 import { TimeLine } from './time-line.tsx'
@@ -174,8 +175,9 @@ function Bar() {
         <strong>{name === '' ? 'gitlocket' : name}</strong>
       </a>
       {storeNow.value !== undefined && (
-        <a class="chip" href="/">
-          All stores
+        <a class="chip" href="/" title="All stores">
+          <Icon name="memories" />
+          <span class="label">All stores</span>
         </a>
       )}
       {audience === 'member' && <Search />}
@@ -250,7 +252,10 @@ function Chips() {
       <a class="chip" href={addressOf.view('sync')} title="Where it is synced to">
         <Icon name="sync" />
         <span class="label">
-          {remotes.length === 0 ? 'no remote' : remotes.map(describeRemote).join(', ')}
+          {remotes.length === 0 && 'no remote'}
+          {remotes.map((remote) => (
+            <RemoteState key={remote.name} remote={remote} />
+          ))}
         </span>
       </a>
       <a class="chip" href={addressOf.view('devices')} title="This device and its role">
@@ -263,9 +268,16 @@ function Chips() {
   )
 }
 
-function describeRemote(remote: { readonly name: string; readonly unsent?: number | undefined }) {
-  if (remote.unsent === undefined) return remote.name
-  return remote.unsent === 0 ? `${remote.name}, synced` : `${remote.name}, ${remote.unsent} to send`
+function RemoteState({ remote }: { readonly remote: Overview['remotes'][number] }) {
+  const { name, unsent, syncedAt } = remote
+  if (unsent === undefined) return <span class="remote">{name}</span>
+  const state =
+    unsent > 0 ? `${unsent} to send` : syncedAt === undefined ? 'synced' : relativeTime(syncedAt)
+  return (
+    <span class="remote">
+      {name} <span class="dim">{state}</span>
+    </span>
+  )
 }
 
 const HELP: readonly (readonly [string, string])[] = [

@@ -10,7 +10,7 @@ import { markTextsOf } from './hidden.tsx'
 const TAGS =
   'a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre strong ' +
   'table tbody td th thead tr ul'
-const ATTRIBUTES = ['href', 'start']
+const ATTRIBUTES = ['align', 'href', 'start']
 const PROTOCOLS = new Set(['http:', 'https:', 'mailto:'])
 
 const marked = new Marked({ gfm: true })
@@ -33,6 +33,11 @@ export function renderMarkdown(text: string): DocumentFragment {
     RETURN_DOM_FRAGMENT: true,
   })
   for (const link of fragment.querySelectorAll('a')) describeLink(link)
+  for (const cell of fragment.querySelectorAll('[align]')) {
+    const side = cell.getAttribute('align')
+    cell.removeAttribute('align')
+    if (cell.matches('td, th') && (side === 'right' || side === 'center')) cell.className = side
+  }
   // The page has a heading of its own.
   for (const heading of fragment.querySelectorAll('h1, h2, h3, h4, h5, h6')) {
     heading.setAttribute('role', 'heading')

@@ -32,7 +32,7 @@ export function DevicesPage() {
       </Heading>
       {data === undefined && <Pending failure={failure} />}
       {data !== undefined && (
-        <ListTable label="Devices" heads={['Device', 'Role', 'Added', 'Wrote last', 'Change']}>
+        <ListTable label="Devices" heads={['Device', 'Role', 'Added', 'Wrote last', 'Actions']}>
           {data.devices.map((device) => (
             <Row
               key={device.deviceId}

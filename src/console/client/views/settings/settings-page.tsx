@@ -8,7 +8,7 @@ import { mayManage, notice } from '../../core/state.ts'
 import { useAction } from '../../core/use-action.ts'
 import { useAsk } from '../../core/use-ask.ts'
 import { Field, submitting } from '../../parts/field.tsx'
-import { Failure, ProgressBar } from '../../parts/labels.tsx'
+import { CopiedText, Failure, ProgressBar } from '../../parts/labels.tsx'
 import { Slices } from '../../parts/pager.tsx'
 import { absoluteTime, countOf } from '../../parts/times.ts'
 
@@ -26,9 +26,30 @@ export function SettingsPage() {
           </p>
           <SettingsForm settings={data} />
           <Guard isOn={data.guard} allowed={data.allowed} />
+          {mayManage.value && <Keys />}
         </>
       )}
     </>
+  )
+}
+
+const keyCommands = [
+  ['gitlocket key passwd', 'a new passphrase'],
+  ['gitlocket key recovery', 'a new recovery key'],
+  ['gitlocket key rotate', 'new keys for everything written from now on'],
+] as const
+
+function Keys() {
+  return (
+    <section>
+      <h2>Keys and passphrase</h2>
+      <p>They are changed in a terminal:</p>
+      {keyCommands.map(([command, what]) => (
+        <div class="copied" key={command}>
+          <CopiedText label={command} text={command} /> <span class="dim">{what}</span>
+        </div>
+      ))}
+    </section>
   )
 }
 

@@ -10,7 +10,7 @@ import { useAsk } from '../../core/use-ask.ts'
 import { Field, submitting } from '../../parts/field.tsx'
 import { Failure, ProgressBar } from '../../parts/labels.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
-import { countOf, sizeText } from '../../parts/times.ts'
+import { countOf, relativeTime, sizeText } from '../../parts/times.ts'
 
 export function SyncPage() {
   const { data, failure } = useAsk('sync.remotes', {})
@@ -50,13 +50,14 @@ interface RemotesProps {
 function Remotes({ remotes, isSyncing, onSync, onForget }: RemotesProps) {
   const maySync = overview.value?.access === 'read_write'
   return (
-    <ListTable label="Remotes" heads={['Remote', 'Address', 'State', 'Do']}>
-      {remotes.map(({ name, url, unsent, evidence }) => (
+    <ListTable label="Remotes" heads={['Remote', 'Address', 'State', 'Actions']}>
+      {remotes.map(({ name, url, unsent, syncedAt, evidence }) => (
         <tr key={name}>
           <th scope="row">{name}</th>
           <td>{url}</td>
           <td>
             {stateOf(unsent)}
+            {syncedAt !== undefined && `, synced ${relativeTime(syncedAt)}`}
             {evidence !== undefined && '; a refused head is kept as evidence'}
           </td>
           <td class="row-acts">

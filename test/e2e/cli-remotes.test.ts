@@ -205,9 +205,7 @@ describe('join, before the card of this machine has come to the remote,', () => 
     const early = await other.call(['join', await pinned(owner, remote)])
     expect(early).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringMatching(
-        /does not know this machine.*owner has to run `gitlocket sync/s,
-      ),
+      stderr: expect.stringMatching(/new to the store.*owner has to run `gitlocket sync/s),
     })
     await owner.ok('device', 'add', card, '--fingerprint', id)
     const unnamed = await other.call(['join', remote])
@@ -228,7 +226,7 @@ describe('join, before the card of this machine has come to the remote,', () => 
         typed: [['Passphrase or recovery key: ', '\u0003']],
       })
       expect(asked.exitCode).toBe(130)
-      expect(asked.screen).toMatch(/does not know this machine.*`gitlocket sync`.*Passphrase or/s)
+      expect(asked.screen).toMatch(/new to the store.*`gitlocket sync`.*Passphrase or/s)
     },
   )
 })

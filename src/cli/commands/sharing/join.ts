@@ -124,15 +124,18 @@ async function joinAs(to: JoinGoal, identity: Identity): Promise<MemoryStore> {
 
 /** Throws off a terminal, where no secret can be asked for. */
 function reportUnknown(context: Context): void {
-  const unknown = 'The remote does not know this machine'
-  const hint =
-    'If an owner has added its device card, that owner has to run `gitlocket sync` first; else ' +
-    'use the passphrase or the recovery key'
+  const unknown = 'This machine is new to the store'
+  const byCard =
+    'If an owner has added its device card, that owner has to run `gitlocket sync` first'
   if (!canAsk(context)) {
-    const files = 'the file that GITLOCKET_PASSPHRASE_FILE or GITLOCKET_RECOVERY_KEY_FILE names'
-    throw new CommandError('invalid_input', unknown, `${hint}, from ${files}`, { place: '' })
+    const hint =
+      'It joins with the passphrase or the recovery key, from the file that ' +
+      `GITLOCKET_PASSPHRASE_FILE or GITLOCKET_RECOVERY_KEY_FILE names. ${byCard}`
+    throw new CommandError('invalid_input', unknown, hint, { place: '' })
   }
-  process.stderr.write(`${unknown}. ${hint}.\n\n`)
+  process.stderr.write(
+    `${unknown}: it joins with the passphrase or the recovery key.\n${byCard}.\n\n`,
+  )
 }
 
 function joinWith(

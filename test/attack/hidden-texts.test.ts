@@ -50,7 +50,8 @@ describe.skipIf(terminal.missing)(`T75: hidden text on a terminal${terminal.note
   ])('%s marks it, and leaves ordinary text', { tags: 'slow' }, (name, words) => {
     const typed = words.map((word) => (word === 'VERSION' ? version : word))
     const env = { PAGER: 'cat', NO_COLOR: '1' }
-    const { screen, exitCode } = onTerminal(home, typed, { env })
+    // A table cuts its cells on a narrower one.
+    const { screen, exitCode } = onTerminal(home, typed, { env, columns: 240 })
     expect(exitCode).toBe(0)
     expect(screen).toContain(`Milk${mark} and eggs`)
     expect(screen).not.toMatch(unseen)

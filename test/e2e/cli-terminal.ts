@@ -25,6 +25,8 @@ export interface TerminalOptions {
     meanwhile?: readonly string[],
   ])[]
   readonly env?: Readonly<Record<string, string>>
+  /** The width of the terminal; 100 by default. */
+  readonly columns?: number
   /** The file of another installed command. */
   readonly program?: string
 }
@@ -57,7 +59,8 @@ function requestOf(words: readonly string[], options: TerminalOptions): string {
   const typed = (options.typed ?? []).map(([shown, answer, meanwhile]) => {
     return [shown, answer, meanwhile && commandOf(meanwhile)]
   })
-  return JSON.stringify({ words: commandOf(words), typed })
+  const { columns = 100 } = options
+  return JSON.stringify({ words: commandOf(words), typed, columns })
 }
 
 function sessionOf(status: number | null, stdout: string, stderr: string): Session {
@@ -71,8 +74,8 @@ import fcntl, json, os, pty, struct, subprocess, sys, termios
 request = json.load(sys.stdin)
 pid, fd = pty.fork()
 if pid == 0:
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, request["columns"], 0, 0))
     os.execv(request["words"][0], request["words"])
-fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
 screen, seen, typed = b"", 0, list(request["typed"])
 while True:
     try:

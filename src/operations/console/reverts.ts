@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { StoreError } from '../../errors.ts'
+import type { VersionGroup } from '../../store/history/timeline.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Revert } from '../../store/revert/restore.ts'
 import type { LeftAlone } from '../../store/revert/revert-plan.ts'
@@ -19,6 +20,7 @@ import {
   time,
   writing,
 } from './operation.ts'
+import { groupsOf } from './review.ts'
 
 /** Undoes what the session or the actor of this version wrote, or the one change it is of. */
 const undoFields = {
@@ -55,10 +57,11 @@ export const revertsOperations = {
   }),
 
   'undo.run': writing('an undo', { ...undoFields, ...confirmedFields }, async (context, input) => {
+    // Listed before the undo: a later change must be reviewed.
+    const cards = await coveredCards(context, input)
     const done = await carriedOut(context, undo(context.store, input), input)
-    const found = await undoneGroup(context, input)
-    // It needs no review any more.
-    if (found !== undefined) context.seen.mark([found.group.versionId])
+    // A memory that was left alone has the undone text still, which no one may have looked at.
+    if (done.left.length === 0) context.seen.mark(cards.map(({ versionId }) => versionId))
     return withBefore(context, input, done)
   }),
 
@@ -122,6 +125,24 @@ async function undoneGroup(
 ) {
   if (by === 'change') return undefined
   return store.history.group(versionId, { since, until }, { by }, work)
+}
+
+/**
+ * The cards of the review whose every change the undo takes back. An actor has one card without a
+ * session; its sessions may hold the changes of other actors.
+ */
+async function coveredCards(
+  context: ConsoleContext,
+  { versionId, by, since = -Infinity, until = Infinity }: FieldsOf<typeof undoFields>,
+): Promise<readonly VersionGroup[]> {
+  if (by === 'change') return []
+  const { session, createdBy } = await context.store.history.version(versionId)
+  const isMeant = (card: VersionGroup): boolean =>
+    by === 'session'
+      ? session !== undefined && card.session === session
+      : card.session === undefined && card.actor?.id === createdBy?.id
+  const cards = await groupsOf(context)
+  return cards.filter((card) => isMeant(card) && since <= card.first && card.last <= until)
 }
 
 /** Throws `not_found` if the version names no session or actor. */

@@ -108,7 +108,7 @@ function isOfOneWriter(a: VersionGroup, b: VersionGroup): boolean {
   return a.session !== undefined || (a.actor?.type === b.actor?.type && a.actor?.id === b.actor?.id)
 }
 
-async function groupsOf(context: ConsoleContext): Promise<readonly VersionGroup[]> {
+export async function groupsOf(context: ConsoleContext): Promise<readonly VersionGroup[]> {
   const grouping = await groupingOf(context, [...context.seen.read()])
   return context.store.history.groups({}, grouping, context.work)
 }

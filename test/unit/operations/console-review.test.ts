@@ -92,6 +92,51 @@ describe('an undo', () => {
     expect(await contentsOf(store)).toEqual(before)
   })
 
+  test('leaves a card that it takes back only in part for a review', async () => {
+    const { store, ask } = await newConsole()
+    await session(store, 's-1').write('/a.md', 'poison\n')
+    await store.as(anna).write('/b.md', 'one\n')
+    await session(store, 's-1').write('/b.md', 'one\ntwo\n')
+    const [card] = (await ask('review.list', {})).data
+    const versionId = card?.versionId ?? ''
+    const { createdAt } = await store.history.version(versionId)
+    const late = { versionId, by: 'session', since: createdAt + 1 } as const
+    const early = { versionId, by: 'session', until: createdAt - 1 } as const
+    const sessionsOf = async () =>
+      (await ask('review.list', {})).data.map((one) => one.kind === 'writer' && one.group.session)
+    for (const undo of [late, early]) {
+      const { plan } = await ask('undo.plan', undo)
+      await ask('undo.run', { ...undo, plan })
+      expect(await sessionsOf()).toContain('s-1')
+    }
+  })
+
+  test('keeps the card of a memory that it leaves alone', async () => {
+    const { store, ask } = await newConsole()
+    await store.as(anna).write('/a.md', 'one\n')
+    await session(store, 's-1').write('/a.md', 'poison\n')
+    await store.as(anna).write('/a.md', 'poison and more\n')
+    const [card] = (await ask('review.list', {})).data
+    const undo = { versionId: card?.versionId ?? '', by: 'session' } as const
+    const { plan } = await ask('undo.plan', undo)
+    expect((await ask('undo.run', { ...undo, plan })).left).toHaveLength(1)
+    expect((await ask('review.list', {})).data).toMatchObject([{ group: { session: 's-1' } }])
+  })
+
+  test('by an actor reviews no session of others', async () => {
+    const { store, ask } = await newConsole()
+    const bot = { type: 'api', id: 'bot' } as const
+    await store.as({ actor: bot }).write('/alone.md', 'bot\n')
+    await session(store, 's-1').write('/a.md', 'by s-1\n')
+    await store.as({ actor: bot, session: 's-1' }).write('/b.md', 'bot in s-1\n')
+    const { data } = await store.history.versions({ path: '/b.md' })
+    const undo = { versionId: data[0]?.versionId ?? '', by: 'actor' } as const
+    const { plan } = await ask('undo.plan', undo)
+    await ask('undo.run', { ...undo, plan })
+    const cards = (await ask('review.list', {})).data
+    expect(cards).toMatchObject([{ group: { session: 'agent-1' } }, { group: { session: 's-1' } }])
+  })
+
   test('names for what it leaves alone the version to restore', async () => {
     const { store, ask } = await newConsole()
     const { memories } = await store.as(anna).write('/a.md', 'one\ntwo\n')

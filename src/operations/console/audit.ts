@@ -48,7 +48,7 @@ export interface AuditSource {
   readonly report: (input: ReportInput) => Promise<AuditReport>
   readonly sign: SignReport
   /** The newest commit, which may not be verified with the trail yet. */
-  readonly head: (() => Promise<string>) | undefined
+  readonly head: () => Promise<string | undefined>
   readonly clock: Clock
   readonly work: WorkOptions
 }
@@ -148,7 +148,7 @@ async function stateOf(source: AuditSource) {
     memories,
     head,
     headFingerprint,
-    isBehind: source.head !== undefined && (await source.head()) !== head,
+    isBehind: (await source.head()) !== head,
     leftOut: audit.leftOut.length,
     unconfirmed: redactions
       .filter(({ unconfirmedDevices }) => unconfirmedDevices.length > 0)

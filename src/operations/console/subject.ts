@@ -8,7 +8,7 @@ import type { Clock } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
 import type { Operator } from '../../hosting/host.ts'
 import { type Audit, type AuditOptions, auditStore } from '../../store/audit/audit.ts'
-import { listRemotes } from '../../store/clone-remotes.ts'
+import { findCloneHead, listRemotes } from '../../store/clone-remotes.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { devicesOfTrail, listReportedDevices } from '../../store/report/access-events.ts'
 import { reportAsAuditor } from '../../store/report/audit-report.ts'
@@ -153,7 +153,7 @@ function sourceOf({ places, sign, clock, work }: AuditorContext): AuditSource {
     audit: (how) => auditStore({ ...places, ...how }),
     report: (input) => reportAsAuditor({ ...places, ...work }, input),
     sign,
-    head: undefined,
+    head: () => findCloneHead(places.directory),
     clock,
     work,
   }

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { reportSigner } from '../../../src/cli/report/signed.ts'
 import { sha256OfText } from '../../../src/crypto/digest.ts'
 import { formatId } from '../../../src/format/id.ts'
-import { formatDeviceCard, generateIdentity } from '../../../src/index.ts'
+import { formatDeviceCard, generateIdentity, openStore } from '../../../src/index.ts'
 import { auditorSubject } from '../../../src/operations/console/subject.ts'
 import { verifyReport } from '../../../src/store/report/report-signature.ts'
 import { alone, bareRemote } from '../../support/clones.ts'
@@ -235,6 +235,13 @@ describe("an auditor's console", () => {
     expect(overview).toMatchObject({ audience: 'auditor', role: 'auditor', access: 'read_only' })
     expect((await ask('devices.list', {})).devices.map(({ name }) => name)).toContain('auditor')
     expect((await ask('audit.verify', {})).commits).toBe(5)
+    expect(await ask('audit.state', {})).toMatchObject({ commits: 5, isBehind: false })
+    const member = await openStore(place)
+    await member.as(author).write('/later.md', 'later')
+    await member.close()
+    expect(await ask('audit.state', {})).toMatchObject({ commits: 5, isBehind: true })
+    await ask('audit.verify', {})
+    expect(await ask('audit.state', {})).toMatchObject({ commits: 6, isBehind: false })
     const { html, signature } = await ask('audit.signed', {})
     expect(html).toContain('Trail verified')
     const signer = await verifyReport(Buffer.from(html), signature, 'unknown')

@@ -9,7 +9,7 @@ import type { MemoryStore } from '../../store/memory-store.ts'
 import type { PendingDevice } from '../../store/redaction/acknowledgement.ts'
 import type { PastRedaction } from '../../store/redaction/past-redactions.ts'
 import type { RedactionPlan, RedactionSelection } from '../../store/redaction/redaction-plan.ts'
-import { checkNotCancelled } from '../../time-slice.ts'
+import { TimeSlice } from '../../time-slice.ts'
 import { hash, listOf, managing, reading, short } from './operation.ts'
 
 const VERSIONS_MAX = 1_000_000
@@ -56,16 +56,12 @@ export const redactionOperations = {
       const { matching } = selectionOf(wanted)
       if (matching === undefined) return { versions: [] }
       const versions: FoundVersion[] = []
+      const slice = new TimeSlice(work.signal)
       for (const versionId of versionIds) {
-        checkNotCancelled(work.signal)
+        if (slice.isOver()) await slice.next()
         const { content = '', path = '', reason = '' } = await store.history.version(versionId)
-        const all = [
-          ...placesIn('text', content, matching),
-          ...placesIn('path', path, matching),
-          ...placesIn('reason', reason, matching),
-        ]
-        const places = all.slice(0, PLACES_MAX)
-        versions.push({ versionId, places, more: all.length - places.length })
+        const texts = { text: content, path, reason }
+        versions.push({ versionId, ...findPlaces(texts, matching) })
       }
       return { versions }
     },
@@ -159,32 +155,55 @@ export interface FoundVersion {
   readonly more: number
 }
 
-function placesIn(where: FoundPlace['where'], text: string, pattern: RegExp): FoundPlace[] {
+type SearchedTexts = Readonly<Record<FoundPlace['where'], string>>
+
+/** Describes the first places alone and counts the others: a short pattern may match everywhere. */
+function findPlaces(texts: SearchedTexts, pattern: RegExp): Omit<FoundVersion, 'versionId'> {
   const every = new RegExp(pattern.source, `${pattern.flags}g`)
   const places: FoundPlace[] = []
-  for (const { 0: found, index } of text.matchAll(every)) {
-    const start = index === 0 ? 0 : text.lastIndexOf('\n', index - 1) + 1
-    const end = text.indexOf('\n', index + found.length)
-    places.push({
-      where,
-      line: text.slice(0, index).split('\n').length,
-      match: found.slice(0, MATCH_LENGTH_MAX),
-      before: index - start,
-      after: (end === -1 ? text.length : end) - index - found.length,
-    })
+  let more = 0
+  for (const where of ['text', 'path', 'reason'] as const) {
+    for (const { 0: found, index } of texts[where].matchAll(every)) {
+      if (places.length < PLACES_MAX) places.push(placeAt(where, texts[where], index, found))
+      else more += 1
+    }
   }
-  return places
+  return { places, more }
 }
 
-/** The redaction with one of these records; the newest one, if they are not known. */
+function placeAt(
+  where: FoundPlace['where'],
+  text: string,
+  index: number,
+  found: string,
+): FoundPlace {
+  const start = index === 0 ? 0 : text.lastIndexOf('\n', index - 1) + 1
+  const end = text.indexOf('\n', index + found.length)
+  return {
+    where,
+    line: text.slice(0, index).split('\n').length,
+    match: found.slice(0, MATCH_LENGTH_MAX),
+    before: index - start,
+    after: (end === -1 ? text.length : end) - index - found.length,
+  }
+}
+
+/**
+ * The redaction with one of these records; the newest one, if they are not known. Undefined if the
+ * history cannot be read, since the redaction itself has not failed.
+ */
 async function redactionOf(
   store: MemoryStore,
   records?: readonly string[],
 ): Promise<string | undefined> {
-  const found = await store.maintenance.redactions()
   const isMeant = (one: PastRedaction): boolean =>
     records === undefined || one.records.some((record) => records.includes(record))
-  return found.find(isMeant)?.redaction
+  try {
+    return (await store.maintenance.redactions()).find(isMeant)?.redaction
+  } catch (error) {
+    if (error instanceof StoreError) return undefined
+    throw error
+  }
 }
 
 /** Throws `invalid_input` for an invalid pattern. */

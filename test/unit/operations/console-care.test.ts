@@ -6,10 +6,10 @@ import { reportSigner } from '../../../src/cli/report/signed.ts'
 import { sha256OfText } from '../../../src/crypto/digest.ts'
 import { formatId } from '../../../src/format/id.ts'
 import { formatDeviceCard, generateIdentity, openStore } from '../../../src/index.ts'
-import { auditorSubject } from '../../../src/operations/console/subject.ts'
+import { auditorSubject, memberSubject } from '../../../src/operations/console/subject.ts'
 import { verifyReport } from '../../../src/store/report/report-signature.ts'
 import { alone, bareRemote } from '../../support/clones.ts'
-import { askerOf, newConsole } from '../../support/console.ts'
+import { askerOf, consoleUser, newConsole } from '../../support/console.ts'
 import { author } from '../../support/stores.ts'
 
 async function secretStore() {
@@ -100,6 +100,43 @@ describe('redaction', () => {
     expect(every.versions[0]?.places).toMatchObject([{ line: 1, before: 0, after: 18 }])
     const none = await ask('redaction.occurrences', { select: { path: '/' }, versionIds })
     expect(none.versions).toEqual([])
+  })
+
+  test('describes the first places alone of a pattern that matches everywhere', async () => {
+    const { store, ask } = await newConsole()
+    const text = 'x\n'.repeat(40_000)
+    for (let n = 0; n < 40; n += 1) await store.as(author).write(`/${n}.md`, text)
+    const { data } = await store.history.versions()
+    const versionIds = data.map(({ versionId }) => versionId)
+    const select = { text: 'x?', regex: true }
+    const { versions } = await ask('redaction.occurrences', { select, versionIds })
+    expect(versions).toHaveLength(versionIds.length)
+    for (const { places, more } of versions) {
+      // It matches each x, and the empty text before each line break.
+      expect(places.map(({ line }) => line)).toEqual([1, 1, 2, 2, 3])
+      expect(more).toBeGreaterThan(80_000 - 5)
+    }
+  })
+
+  test('has not failed if it cannot be looked up afterwards', async () => {
+    const { store } = await secretStore()
+    const me = store.as(author)
+    const redact = me.redact.bind(me)
+    me.redact = async (...given) => {
+      const done = await redact(...given)
+      await store.close()
+      return done
+    }
+    const ask = askerOf(memberSubject(consoleUser(store, { writer: () => me })))
+    const select = { text: 'key-1' }
+    const { versions } = await ask('redaction.plan', { select })
+    const confirmed = versions.map(({ versionId }) => versionId)
+    const wanted = { select, why: 'legal', current: 'overwrite', confirmed } as const
+    expect(await ask('redaction.run', wanted)).toMatchObject({
+      isErased: true,
+      redaction: undefined,
+      certificate: expect.stringContaining('gitlocket_redaction'),
+    })
   })
 
   test('searches each line by a regular expression', async () => {

@@ -202,7 +202,7 @@ describe('row 5', () => {
       const { data: devices } = await first.json('device', 'list')
       const other = (Array.isArray(devices) ? devices : []).find((one) => !one.this_device)
       const removed = await first.ok('device', 'remove', String(other.id))
-      expect(removed).toContain('It cannot read anything written from now on')
+      expect(removed).toContain('The removed device cannot read anything written from now on')
       expect(removed).toMatch(/the history so far: 4 commits\n {2}1 memory as they are/)
       await create(first, '/after.md')
       await send(first)

@@ -105,7 +105,7 @@ describe.skipIf(missing)(`the console's looks${note}`, { tags: ['slow'] }, () =>
       await page.setViewportSize({ width, height: 900 })
       await visit(page, '/memories')
       await tree.waitFor({ state: 'hidden' })
-      await menu.click()
+      await page.getByRole('button', { name: 'Browse memories' }).click()
       await tree.waitFor()
       await expectAccessible(page)
       await page.keyboard.press('Escape')

@@ -275,7 +275,7 @@ function RemoteState({ remote }: { readonly remote: Overview['remotes'][number] 
     unsent > 0 ? `${unsent} to send` : syncedAt === undefined ? 'synced' : relativeTime(syncedAt)
   return (
     <span class="remote">
-      {name} <span class="dim">{state}</span>
+      {name} <span class={unsent > 0 ? 'unsent' : 'dim'}>{state}</span>
     </span>
   )
 }

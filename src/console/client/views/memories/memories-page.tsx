@@ -5,7 +5,7 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ResultOf, SearchInput } from '../../../../operations/console/contract.ts'
 import { addressOf, atNow } from '../../core/address.ts'
-import { isPast, overview, searchWords } from '../../core/state.ts'
+import { isDrawerOpen, isPast, overview, searchWords } from '../../core/state.ts'
 import { useAsk } from '../../core/use-ask.ts'
 import { Check } from '../../parts/field.tsx'
 import { Failure, Heading, writerOf } from '../../parts/labels.tsx'
@@ -21,7 +21,11 @@ export function MemoriesPage() {
   const { archivedAt } = known ?? {}
   return (
     <>
-      <Heading title={name === '' ? 'Memories' : name} />
+      <Heading title={name === '' ? 'Memories' : name}>
+        <button type="button" class="pri narrow-only" onClick={() => (isDrawerOpen.value = true)}>
+          Browse memories
+        </button>
+      </Heading>
       <p class="meta">
         {description}
         {description !== '' && <br />}

@@ -127,8 +127,10 @@ function Facts({ version }: { readonly version: CountedVersion }) {
       )}
       <span class="line dim">
         <time title={absoluteTime(createdAt)}>{relativeTime(createdAt)}</time>
-        {placedAt !== undefined && ' (clock in doubt)'} ·{' '}
-        {deviceName === '' ? deviceId.slice(0, 10) : deviceName}
+        {placedAt !== undefined && (
+          <span title="A later change has an earlier time"> (clock in doubt)</span>
+        )}{' '}
+        · {deviceName === '' ? deviceId.slice(0, 10) : deviceName}
         {movedFrom !== undefined && ` · from ${movedFrom}`}
         {added !== undefined && removed !== undefined && (
           <>

@@ -26,6 +26,8 @@ export class BackgroundSync {
   /** The store that is synced now. */
   #current: { readonly storeId: string; readonly leaving: AbortController } | undefined
   #round: Promise<void> = Promise.resolve()
+  /** When a store was last synced with a remote, ms since 1970. */
+  lastSync: number | undefined
 
   constructor(parts: BackgroundSyncParts) {
     this.#parts = parts
@@ -75,6 +77,7 @@ export class BackgroundSync {
       for (const { name } of await store.remotes.list()) {
         await this.#told(storeId, signal, async () => {
           await store.as({ actor }).sync({ remote: name, signal })
+          this.lastSync = this.#parts.directory.clock()
         })
       }
     })

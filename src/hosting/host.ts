@@ -109,6 +109,8 @@ export class Host {
     stores: (): readonly HostedStore[] => this.#parts.catalogue.stores,
     /** How many stores are open or being opened. */
     openStores: (): number => this.#parts.pool.size,
+    /** When a store was last synced in the background; undefined if none was. */
+    lastSync: (): number | undefined => this.#sync?.lastSync,
     /** Works with a store; the catalogue then knows its settings. Throws `not_found`. */
     use: <T>(storeId: string, work: (store: MemoryStore) => Promise<T>): Promise<T> => {
       return this.#run(async () => {

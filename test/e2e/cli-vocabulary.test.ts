@@ -89,6 +89,7 @@ const calls: readonly Call[] = [
   ['api-key create', 'api_key'],
   ['api-key list', page],
   ['api-key revoke KEY', 'api_key'],
+  ['serve status', 'serve_status'],
   ['serve backup copy', 'serve_backup'],
   ['serve rotate-operator', 'serve_rotate_operator'],
   ['serve restore copy --data elsewhere-served', 'serve_restore'],

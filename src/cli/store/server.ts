@@ -48,7 +48,15 @@ export interface ServerPlace {
   readonly identity: Identity
 }
 
-type Directories = Omit<ServerPlace, 'identity'>
+export type ServerDirectories = Omit<ServerPlace, 'identity'>
+
+/** Of --data and --state, or the defaults. */
+export function directoriesOf({ environment }: Context, input: Input): ServerDirectories {
+  return {
+    dataDirectory: resolve(input.text('data') ?? environment.serverDirectory),
+    stateDirectory: resolve(input.text('state') ?? environment.stateDirectory),
+  }
+}
 
 /** Whose stores there are: only the identity that made them opens them. */
 const SEALED = 'catalogue'
@@ -60,10 +68,7 @@ export async function withServerPlace<T>(
   work: (place: ServerPlace) => Promise<T>,
 ): Promise<T> {
   const { environment } = context
-  const directories = {
-    dataDirectory: resolve(input.text('data') ?? environment.serverDirectory),
-    stateDirectory: resolve(input.text('state') ?? environment.stateDirectory),
-  }
+  const directories = directoriesOf(context, input)
   const identity = await findServerIdentity(context, directories)
   const run = (found: Identity): Promise<T> =>
     work({ ...directories, identity: found }).catch((error: unknown) => {
@@ -74,7 +79,7 @@ export async function withServerPlace<T>(
   return withIdentityFile(environment, run, () => hasServer(directories))
 }
 
-function hasServer({ dataDirectory }: Directories): boolean {
+function hasServer({ dataDirectory }: ServerDirectories): boolean {
   return existsSync(join(dataDirectory, SEALED))
 }
 
@@ -117,7 +122,7 @@ interface InWorkspace {
 }
 
 /** Errors name the store by default, which this is not about. */
-function about({ dataDirectory }: Directories, error: unknown): unknown {
+function about({ dataDirectory }: ServerDirectories, error: unknown): unknown {
   if (!(error instanceof StoreError) || error instanceof CommandError) return error
   const { code, details, cause } = error
   const options = { place: `server: ${dataDirectory}`, details, cause }
@@ -144,7 +149,7 @@ const hints: Partial<Record<ErrorCode, string>> = {
 /** Undefined for a machine without one that needs no server yet. */
 async function findServerIdentity(
   context: Context,
-  directories: Directories,
+  directories: ServerDirectories,
 ): Promise<Identity | undefined> {
   const { identityText } = context.environment
   if (identityText !== undefined) return parseIdentity(identityText)

@@ -26,6 +26,7 @@ import { reportSigner } from '../../report/signed.ts'
 import { shellLine } from '../../setup/clients.ts'
 import { markSeen, readSeen } from '../../store/seen-conflicts.ts'
 import {
+  directoriesOf,
   newStoreOptions,
   placeOptions,
   recoveryOf,
@@ -34,6 +35,7 @@ import {
   withServerPlace,
 } from '../../store/server.ts'
 import { parseDuration, syncIntervalOf } from '../../text/times.ts'
+import { noteRunning } from './serve-status.ts'
 
 export const commands: readonly Command[] = [
   {
@@ -109,33 +111,17 @@ interface RunningServer {
 }
 
 async function run(context: Context, input: Input, running: RunningServer): Promise<void> {
-  const { server } = running
+  const { server, host } = running
   const { signal } = context.interrupts
   const drainMs = drainOf(input)
   let shown: WebConsole | undefined
+  let forget: (() => void) | undefined
   try {
     const { url, metricsUrl } = await server.listen()
     shown = input.flag('console') ? await consoleOf(context, input, running) : undefined
     const address = shown?.newAddress()
-    const json = {
-      type: 'serve',
-      url,
-      ...(address !== undefined && { console: address }),
-      ...(metricsUrl !== undefined && { metrics: metricsUrl }),
-    }
-    const text = [
-      `Serving on ${url}`,
-      ...(address === undefined ? [] : [`Console: ${address}`]),
-      ...(metricsUrl === undefined ? [] : [`Metrics: ${metricsUrl}`]),
-    ]
-    process.stdout.write(`${input.flag('json') ? JSON.stringify(json) : text.join('\n')}\n`)
-    if (context.environment.terminal.output && !input.flag('json')) {
-      const place = ['data', 'state'].flatMap((name) => {
-        return input.texts(name).flatMap((value) => [`--${name}`, value])
-      })
-      const next = shellLine(['gitlocket', 'api-key', 'create', ...place])
-      process.stdout.write(visible(`Next, in another terminal: ${next}\n`))
-    }
+    forget = noteRunning(context, directoriesOf(context, input), { operator: host.operator, url })
+    announce(context, input, { url, metricsUrl, address })
     await new Promise<void>((resolve) => {
       signal.addEventListener('abort', () => resolve(), { once: true })
       if (signal.aborted) resolve()
@@ -143,9 +129,39 @@ async function run(context: Context, input: Input, running: RunningServer): Prom
     server.drain()
     await pause(drainMs)
   } finally {
+    forget?.()
     const late = setTimeout(() => process.exit(0), STOP_MS)
     await shown?.close()
     await server.close().finally(() => clearTimeout(late))
+  }
+}
+
+interface Addresses {
+  readonly url: string
+  readonly metricsUrl: string | undefined
+  readonly address: string | undefined
+}
+
+/** Tells a program one line, and a person at a terminal the next step too. */
+function announce(context: Context, input: Input, { url, metricsUrl, address }: Addresses): void {
+  const json = {
+    type: 'serve',
+    url,
+    ...(address !== undefined && { console: address }),
+    ...(metricsUrl !== undefined && { metrics: metricsUrl }),
+  }
+  const text = [
+    `Serving on ${url}`,
+    ...(address === undefined ? [] : [`Console: ${address}`]),
+    ...(metricsUrl === undefined ? [] : [`Metrics: ${metricsUrl}`]),
+  ]
+  process.stdout.write(`${input.flag('json') ? JSON.stringify(json) : text.join('\n')}\n`)
+  if (context.environment.terminal.output && !input.flag('json')) {
+    const place = ['data', 'state'].flatMap((name) => {
+      return input.texts(name).flatMap((value) => [`--${name}`, value])
+    })
+    const next = shellLine(['gitlocket', 'api-key', 'create', ...place])
+    process.stdout.write(visible(`Next, in another terminal: ${next}\n`))
   }
 }
 

@@ -7,11 +7,11 @@ import type { SourceFile } from './source.ts'
 
 /** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
-  'lines of src': 94_200,
+  'lines of src': 94_700,
   'files of src': 590,
   'lines of test and scripts': 116_000,
   'percent of lines in src that are statements, at least': 50,
-  'files of src with one importer': 150,
+  'files of src with one importer': 153,
   'files of src of at most 40 lines': 45,
   'files side by side in a folder': 32,
   'files in the root of src/cli': 8,

@@ -93,12 +93,12 @@ const trailFields = {
 
 type TrailFilter = FieldsOf<typeof trailFields>
 
-interface VerifiedTrail {
+interface KeptTrail {
   readonly audit: Audit
   readonly at: number
 }
 
-const verified: WeakMap<object, Promise<VerifiedTrail>> = new WeakMap()
+const verified: WeakMap<object, Promise<KeptTrail>> = new WeakMap()
 
 // oxlint-disable-next-line typescript/explicit-module-boundary-types -- inferred, as all operations
 export function auditOperationsIn<Context>(sourceOf: (context: Context) => AuditSource) {
@@ -161,7 +161,7 @@ async function stateOf(source: AuditSource) {
 }
 
 function pageOf(
-  { audit }: VerifiedTrail,
+  { audit }: KeptTrail,
   input: TrailFilter & ListInput,
 ): Page<TrailRow> & { readonly total: number } {
   const names = namesIn(audit.entries)
@@ -191,7 +191,7 @@ function sourceOfMember(context: ConsoleContext): AuditSource {
   }
 }
 
-function verifiedOf({ key, audit, clock, work }: AuditSource): Promise<VerifiedTrail> {
+function verifiedOf({ key, audit, clock, work }: AuditSource): Promise<KeptTrail> {
   const known = verified.get(key)
   if (known !== undefined) return known
   const verifying = audit(work).then((found) => ({ audit: found, at: clock() }))

@@ -35,6 +35,12 @@ export interface CountedVersion extends NumberedVersion, Partial<LineCounts> {
   readonly deviceName: string
 }
 
+/** The version that a line came from. */
+export interface OriginVersion extends Version {
+  /** For people; may be empty. */
+  readonly deviceName: string
+}
+
 export const memoriesOperations = {
   'memories.tree': reading(
     { ...atField, deleted: z.boolean().optional() },
@@ -137,14 +143,19 @@ export const memoriesOperations = {
     { memoryId: short, ...atField },
     async ({ store, work }, { memoryId, at }) => {
       const found = await store.history.blame(memoryId, { ...work, at: pointOf(at) })
+      const names = await store.devices.names(work)
       const indexes = new Map<string, number>()
-      const known: Version[] = []
+      const known: OriginVersion[] = []
       const lines = found.map(({ line, version, uncertain }) => {
-        const index = indexes.get(version.versionId) ?? known.push(version) - 1
+        const index = indexes.get(version.versionId) ?? known.push(named(version)) - 1
         indexes.set(version.versionId, index)
         return { line, version: index, uncertain }
       })
       return { lines, versions: known }
+
+      function named(version: Version): OriginVersion {
+        return { ...version, deviceName: names.get(version.deviceId) ?? '' }
+      }
     },
   ),
 

@@ -47,6 +47,41 @@ export function renderMarkdown(text: string): DocumentFragment {
   return fragment
 }
 
+/** Lines of a text that one element of its Markdown shows, counted from 0. */
+export interface MarkdownBlock {
+  readonly line: number
+  readonly lines: number
+}
+
+/** One for each heading, paragraph, item of a list and the like, in the order of the elements. */
+export function blocksOf(text: string): readonly MarkdownBlock[] {
+  const blocks: MarkdownBlock[] = []
+  let line = 0
+  for (const token of marked.lexer(text)) {
+    if (token.type === 'list') blocks.push(...itemsOf(token.items, line))
+    else if (!UNSHOWN.has(token.type))
+      blocks.push({ line, lines: linesIn(token.raw.trimEnd()) + 1 })
+    line += linesIn(token.raw)
+  }
+  return blocks
+}
+
+/** Tokens that make no element. */
+const UNSHOWN: ReadonlySet<string> = new Set(['space', 'def', 'html', 'text'])
+
+function itemsOf(items: readonly { readonly raw: string }[], first: number): MarkdownBlock[] {
+  let line = first
+  return items.map(({ raw }) => {
+    const block = { line, lines: linesIn(raw.trimEnd()) + 1 }
+    line += linesIn(raw)
+    return block
+  })
+}
+
+function linesIn(raw: string): number {
+  return raw.split('\n').length - 1
+}
+
 /** Links to places that are not absolute lead nowhere: there is no place that they are in. */
 function describeLink(link: HTMLAnchorElement): void {
   const url = absoluteUrl(link.getAttribute('href') ?? '')

@@ -1,14 +1,22 @@
 // A memory as Markdown. Its code is loaded apart from the first page, before someone needs it.
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { MarkdownBlock } from './markdown-html.ts'
 
 type Render = (text: string) => DocumentFragment
+type Blocks = (text: string) => readonly MarkdownBlock[]
 
-let loading: Promise<Render> | undefined
+/** The code of markdown-html.ts. */
+interface Loaded {
+  readonly renderMarkdown: Render
+  readonly blocksOf: Blocks
+}
+
+let loading: Promise<Loaded> | undefined
 
 /** Loads the code once; rejects if the console has ended. */
-export function loadMarkdown(): Promise<Render> {
-  loading ??= import('./markdown-html.ts').then(({ renderMarkdown }) => renderMarkdown)
+export function loadMarkdown(): Promise<Loaded> {
+  loading ??= import('./markdown-html.ts')
   return loading
 }
 
@@ -17,12 +25,13 @@ export function Markdown({ text }: { readonly text: string }) {
   const [isLost, setLost] = useState(false)
   useEffect(() => {
     loadMarkdown().then(
-      (loaded) => setRender(() => loaded),
+      ({ renderMarkdown }) => setRender(() => renderMarkdown),
       () => setLost(true),
     )
   }, [])
   if (isLost) return <p role="alert">Markdown could not be loaded: reload the page.</p>
-  return render === undefined ? <p role="status">Reading…</p> : <Rendered text={text} by={render} />
+  if (render === undefined) return <p role="status">Reading…</p>
+  return <Rendered text={text} by={render} />
 }
 
 function Rendered({ text, by }: { readonly text: string; readonly by: Render }) {

@@ -13,6 +13,7 @@ import { Pending, Writer, writerOf } from '../../parts/labels.tsx'
 import { Markdown } from '../../parts/markdown.tsx'
 import { Slices } from '../../parts/pager.tsx'
 import { absoluteTime, relativeTime } from '../../parts/times.ts'
+import { Origins } from '../origins/origins.tsx'
 
 interface TextTabProps {
   readonly view: MemoryView
@@ -41,8 +42,12 @@ export function TextTab({ view, versionId, isSource }: TextTabProps) {
         <p>{data === undefined ? reasons[view.state] : whyNot(data.redactedAt)}</p>
       ) : isSource || text.length > MARKDOWN_MAX ? (
         <Source text={text} />
-      ) : (
+      ) : data !== undefined ? (
         <Markdown text={text} />
+      ) : (
+        <Origins memoryId={view.memoryId} text={text}>
+          <Markdown text={text} />
+        </Origins>
       )}
     </>
   )

@@ -103,15 +103,26 @@ export function usageOf({ name, usage, options }: Command, withOptions: boolean)
   return words.filter((word) => word !== undefined).join(' ')
 }
 
+/** On a narrower terminal, meanings are below their terms. */
+const MEANING_MIN = 42
+
 type HelpRow = readonly [term: string, meaning: string]
 
 function table(rows: readonly HelpRow[], columns: number): string[] {
   const terms = rows.map(([term]) => term.length).filter((length) => length <= TERM_MAX)
   const width = Math.max(...terms, 0)
+  if (columns - width < MEANING_MIN) return stacked(rows, columns)
   return rows.flatMap(([term, meaning]) => {
     const lines = wrap(meaning, columns - INDENT.length - width - 2)
     const first = term.length <= width ? [`${term.padEnd(width)}  ${lines.shift() ?? ''}`] : [term]
     return [...first, ...lines.map((line) => `${' '.repeat(width)}  ${line}`)]
+  })
+}
+
+function stacked(rows: readonly HelpRow[], columns: number): string[] {
+  return rows.flatMap(([term, meaning]) => {
+    const lines = wrap(meaning, columns - 3 * INDENT.length)
+    return [term, ...lines.map((line) => `${INDENT}${INDENT}${line}`)]
   })
 }
 

@@ -105,7 +105,9 @@ describe.skipIf(missing)(`history in a browser${note}`, { tags: ['slow'] }, () =
   })
 
   test('warns before it locks itself, and tells why it did', async () => {
-    const { page, context, shown } = await opened('/', { idleMs: 8000 })
+    // It takes seconds on a busy machine, in which the console is idle.
+    await browser()
+    const { page, context, shown } = await opened('/', { idleMs: 14_000 })
     void shown.locked.then(() => shown.close())
     const warning = page.getByRole('alert').getByText('It locks in a minute.')
     await warning.waitFor()

@@ -1,6 +1,7 @@
 // Changes that wait for a review on this device: those by each session or actor since the user's
 // last look, and the merges of clones. Each look is a note of this device.
 
+import { hasCode } from '../../errors.ts'
 import type {
   GroupedChange,
   UnreviewedGrouping,
@@ -22,7 +23,7 @@ export interface ReviewedMemory extends GroupedChange, Partial<LineCounts> {
 /** A card lists no more memories, and a writer's page counts lines in no more. */
 const LISTED_MAX = 5
 const COUNTED_MAX = 200
-const KEPT_MAX = 1000
+const KEPT_MAX = 10_000
 
 export const reviewOperations = {
   /** Newest first. */
@@ -42,6 +43,8 @@ export const reviewOperations = {
       data: await Promise.all(shown.map((item) => cardOf(context, item))),
       nextPage: hasMore && last !== undefined ? idOf(last) : undefined,
       total: found.length,
+      /** Of all pages, with the first one: "keep all" keeps no card that was not listed. */
+      versionIds: start === 0 ? found.slice(0, KEPT_MAX).map(idOf) : [],
     }
   }),
 
@@ -72,27 +75,27 @@ export const reviewOperations = {
   }),
 
   /**
-   * Marks writers, by their newest version, and merges as reviewed; with `until`, everything up to
-   * the time of that one. A note of this device, which the store does not have.
+   * Marks writers, each up to one of its versions, and merges as reviewed. `changed` counts the
+   * writers with later versions, which were not shown and still wait. A note of this device, which
+   * the store does not have.
    */
-  'review.keep': reading(
-    { versionIds: listOf(KEPT_MAX).optional(), until: short.optional() },
-    async (context, { versionIds = [], until }) => {
-      const [groups, merges] = await Promise.all([groupsOf(context), mergesOf(context.store)])
-      const looks = context.seen.read()
-      const waiting = [
-        ...groups.map(({ versionId, last: time }) => ({ versionId, time })),
-        ...merges.filter(({ versionId }) => !looks.has(versionId)),
-      ]
-      const latest = waiting.find(({ versionId }) => versionId === until)?.time ?? 0
-      const wanted = new Set(versionIds)
-      const kept = waiting.filter(({ versionId, time }) => {
-        return wanted.has(versionId) || time <= latest
-      })
-      context.seen.mark(kept.map(({ versionId }) => versionId))
-      return { kept: kept.length }
-    },
-  ),
+  'review.keep': reading({ versionIds: listOf(KEPT_MAX) }, async (context, { versionIds }) => {
+    const [groups, merges] = await Promise.all([groupsOf(context), mergesOf(context.store)])
+    const looks = context.seen.read()
+    const waiting = new Set(
+      [...groups, ...merges].map(({ versionId }) => versionId).filter((id) => !looks.has(id)),
+    )
+    const kept = versionIds.filter((id) => waiting.has(id))
+    const changed: string[] = []
+    for (const id of versionIds.filter((one) => !waiting.has(one) && !looks.has(one))) {
+      const writer = await findWriter(context.store, id)
+      if (groups.some((group) => writer !== undefined && isOfOneWriter(group, writer))) {
+        changed.push(id)
+      }
+    }
+    context.seen.mark([...kept, ...changed])
+    return { kept: kept.length + changed.length, changed: changed.length }
+  }),
 }
 
 type Waiting =
@@ -103,7 +106,20 @@ function idOf(item: Waiting): string {
   return item.kind === 'writer' ? item.group.versionId : item.merge.versionId
 }
 
-function isOfOneWriter(a: VersionGroup, b: VersionGroup): boolean {
+type GroupWriter = Pick<VersionGroup, 'session' | 'actor'>
+
+/** Undefined for a version that is not in the history. */
+async function findWriter(store: MemoryStore, versionId: string): Promise<GroupWriter | undefined> {
+  try {
+    const { session, createdBy } = await store.history.version(versionId)
+    return { session, actor: createdBy }
+  } catch (error) {
+    if (hasCode(error, 'not_found', 'invalid_input')) return undefined
+    throw error
+  }
+}
+
+function isOfOneWriter(a: GroupWriter, b: GroupWriter): boolean {
   if (a.session !== b.session) return false
   return a.session !== undefined || (a.actor?.type === b.actor?.type && a.actor?.id === b.actor?.id)
 }

@@ -29,8 +29,8 @@ export type Grouping =
 
 /**
  * By session, or by actor without one: the versions after the last one that a user has reviewed.
- * Leaves out merges, since their inputs are listed, and the changes by people on the user's own
- * device.
+ * Leaves out merges, since their inputs are listed, and the changes by a user on this device: they
+ * are the reader's own. A program that writes as that user must name its session to be reviewed.
  */
 export interface UnreviewedGrouping {
   readonly by: 'unreviewed'

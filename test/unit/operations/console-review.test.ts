@@ -40,6 +40,7 @@ describe('the review', () => {
     const versionId = first?.versionId ?? ''
     expect(await ask('review.keep', { versionIds: [versionId, 'memver_other'] })).toEqual({
       kept: 1,
+      changed: 0,
     })
     expect((await ask('review.list', {})).data).toMatchObject([{ group: { session: 's-2' } }])
     // A link to a kept session shows all of it.
@@ -56,12 +57,22 @@ describe('the review', () => {
     expect(shown.group.since).toBe(shown.group.versionId)
   })
 
-  test('keeps everything up to the newest card that was shown', async () => {
+  test('keeps all cards that were listed and no other', async () => {
     const { store, ask } = await written()
-    const [newest] = (await ask('review.list', {})).data
+    const { versionIds } = await ask('review.list', { limit: 1 })
     await session(store, 's-3').write('/c.md', 'c')
-    expect(await ask('review.keep', { until: newest?.versionId })).toEqual({ kept: 2 })
+    expect(await ask('review.keep', { versionIds })).toEqual({ kept: 2, changed: 0 })
     expect((await ask('review.list', {})).data).toMatchObject([{ group: { session: 's-3' } }])
+  })
+
+  test('keeps a card that has changed up to the shown version', async () => {
+    const { store, ask } = await written()
+    const { versionIds } = await ask('review.list', {})
+    await session(store, 's-1').write('/later.md', 'later')
+    expect(await ask('review.keep', { versionIds })).toEqual({ kept: 2, changed: 1 })
+    expect((await ask('review.list', {})).data).toMatchObject([
+      { group: { session: 's-1', versions: 1 }, memories: [{ path: '/later.md' }] },
+    ])
   })
 
   test('continues page by page', async () => {

@@ -4,6 +4,7 @@
 import { useLocation } from 'preact-iso'
 import { useRef } from 'preact/hooks'
 import type {
+  ResultOf,
   ReviewCard,
   ReviewedMemory,
   TimelineGroup,
@@ -31,30 +32,23 @@ function Inbox() {
   const { data, failure, paging } = usePages('review.list', { limit: CARDS_A_PAGE })
   const { run, isRunning, failure: notKept } = useAction<object>()
   const box = useRef<HTMLDivElement>(null)
-  const keep = (what: {
-    readonly versionIds?: readonly string[]
-    readonly until?: string
-  }): void => {
+  const keep = (versionIds: readonly string[]): void => {
     void run(async () => {
-      const kept = await ask('review.keep', what)
-      notice.value = 'Kept'
+      const kept = await ask('review.keep', { versionIds })
+      notice.value = keptText(kept)
       // The pressed button is removed.
       box.current?.focus()
       return kept
     })
   }
-  const cards = data?.data ?? []
-  const [newest] = cards
+  const { data: cards = [], versionIds = [], total = 0 } = data ?? {}
   return (
     <>
       <Heading title="Review">
-        {newest !== undefined && paging.page === 0 && (
-          <button
-            type="button"
-            aria-disabled={isRunning}
-            onClick={() => keep({ until: newest.versionId })}
-          >
-            Keep all {data?.total.toLocaleString()}
+        {versionIds.length > 0 && (
+          <button type="button" aria-disabled={isRunning} onClick={() => keep(versionIds)}>
+            Keep {versionIds.length < total ? 'the newest' : 'all'}{' '}
+            {versionIds.length.toLocaleString()}
           </button>
         )}
         <a class="button" href={addressOf.view('merges')}>
@@ -74,13 +68,19 @@ function Inbox() {
             key={card.versionId}
             card={card}
             isFirst={index === 0 && paging.page === 0}
-            onKeep={() => keep({ versionIds: [card.versionId] })}
+            onKeep={() => keep([card.versionId])}
           />
         ))}
       </div>
       <Pager label="Review" paging={paging} />
     </>
   )
+}
+
+type Kept = ResultOf<'review.keep'>
+
+function keptText({ changed }: Kept): string {
+  return changed === 0 ? 'Kept' : 'Kept. Changes that came later wait for a review.'
 }
 
 function waitingText(total: number): string {
@@ -153,9 +153,9 @@ function WriterHeading({ group, isReviewed }: WriterHeadingProps) {
   const { route } = useLocation()
   const { run, isRunning } = useAction<object>()
   const { versionId, session, actor } = group
-  const keep = async (): Promise<object> => {
+  const keep = async (): Promise<Kept> => {
     const kept = await ask('review.keep', { versionIds: [versionId] })
-    notice.value = 'Kept'
+    notice.value = keptText(kept)
     route(addressOf.view('review'))
     return kept
   }

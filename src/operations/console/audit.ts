@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import type { WorkOptions } from '../../async.ts'
 import type { Clock } from '../../clock.ts'
+import { hasCode, StoreError } from '../../errors.ts'
 import type { Page } from '../../page.ts'
 import type { AuditEntry } from '../../store/audit/audit-trail.ts'
 import type { Audit } from '../../store/audit/audit.ts'
@@ -166,7 +167,12 @@ function pageOf(
 ): Page<TrailRow> & { readonly total: number } {
   const names = namesIn(audit.entries)
   const found = audit.entries.filter(conditionOf(input, names)).toReversed()
-  const start = found.findIndex(({ commit }) => commit === input.after) + 1
+  const last = found.findIndex(({ commit }) => commit === input.after)
+  if (input.after !== undefined && last === -1) {
+    // A redaction gave the commits other ids: going on from the start would repeat rows.
+    throw new StoreError('precondition_failed', 'The trail has changed: begin with its first page')
+  }
+  const start = last + 1
   const shown = found.slice(start, start + limitOf(input))
   const hasMore = start + shown.length < found.length
   return {
@@ -191,13 +197,24 @@ function sourceOfMember(context: ConsoleContext): AuditSource {
   }
 }
 
-function verifiedOf({ key, audit, clock, work }: AuditSource): Promise<KeptTrail> {
-  const known = verified.get(key)
-  if (known !== undefined) return known
+async function verifiedOf(source: AuditSource): Promise<KeptTrail> {
+  for (;;) {
+    try {
+      return await (verified.get(source.key) ?? verify(source))
+    } catch (error) {
+      // It was begun by another request that has ended: this one still waits, and begins again.
+      const isOthers = hasCode(error, 'cancelled') && source.work.signal?.aborted !== true
+      if (!isOthers) throw error
+    }
+  }
+}
+
+function verify({ key, audit, clock, work }: AuditSource): Promise<KeptTrail> {
   const verifying = audit(work).then((found) => ({ audit: found, at: clock() }))
   verified.set(key, verifying)
-  // The next one who asks verifies again.
-  verifying.catch(() => verified.delete(key))
+  verifying.catch(() => {
+    if (verified.get(key) === verifying) verified.delete(key)
+  })
   return verifying
 }
 

@@ -213,9 +213,23 @@ describe('audit', () => {
     expect((await ask('audit.trail', { who: 'AGENT-1' })).total).toBe(4)
     expect((await ask('audit.trail', { kind: 'redact' })).total).toBe(0)
     expect(JSON.stringify([first, rest])).not.toMatch(/a\.md|key-1/)
+    await expect(ask('audit.trail', { after: '0'.repeat(40) })).rejects.toMatchObject({
+      code: 'precondition_failed',
+    })
     const { csv } = await ask('audit.csv', {})
     expect(csv.split('\r\n')[0]).toContain('type,time,event')
     expect(csv).not.toContain('/a.md')
+  })
+
+  test('continues if the request that began it ends', async () => {
+    const { store } = await secretStore()
+    const subject = memberSubject(consoleUser(store))
+    const leaving = new AbortController()
+    const left = subject.ask('audit.state', {}, { signal: leaving.signal })
+    const others = ['audit.state', 'audit.trail'].map((name) => subject.ask(name, {}, {}))
+    leaving.abort()
+    await expect(left).rejects.toMatchObject({ code: 'cancelled' })
+    expect(await Promise.all(others)).toMatchObject([{ commits: 4 }, { total: 4 }])
   })
 })
 

@@ -3,6 +3,7 @@
 
 import { timestamp } from '../../operations/wire.ts'
 import type { PendingDevice } from '../../store/redaction/acknowledgement.ts'
+import type { RedactionCertificate } from '../../store/redaction/certificate.ts'
 import type { AccessEvent, ReportedDevice } from '../../store/report/access-events.ts'
 import type { AuditReport, ReportedRedaction } from '../../store/report/audit-report.ts'
 import { visible } from '../../text/visible.ts'
@@ -135,9 +136,7 @@ function card(redaction: ReportedRedaction, devices: readonly ReportedDevice[]):
   const ids: Value[] = versionIds.slice(0, IDS_MAX).map(code)
   const more = versionIds.length - ids.length
   if (more > 0) ids.push(`and ${numberText(more)} more, which the report as JSON names`)
-  const proof =
-    certificate &&
-    markup`Verified, signed by ${device(certificate.issued_by ?? certificate.device_id, devices)}`
+  const proof = certificate && certificateText(certificate, devices)
   return markup`<article class="card">
     <h3>${versions} redacted on ${time(redaction.time)}: ${reason}</h3>
     ${facts([
@@ -152,6 +151,15 @@ function card(redaction: ReportedRedaction, devices: readonly ReportedDevice[]):
       ['Not confirmed by', unconfirmed(redaction, devices)],
     ])}
   </article>`
+}
+
+function certificateText(
+  { issued_by: issuedBy, device_id: redactor }: RedactionCertificate,
+  devices: readonly ReportedDevice[],
+): Markup {
+  if (issuedBy === undefined) return markup`Verified, signed by ${device(redactor, devices)}`
+  return markup`Verified, issued again from the record by ${device(issuedBy, devices)}, without the
+    ids of the erased objects`
 }
 
 function unconfirmed(redaction: ReportedRedaction, devices: readonly ReportedDevice[]): Value {

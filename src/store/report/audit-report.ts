@@ -216,7 +216,10 @@ function describeRedaction(
   { scope, absence, remotes, unconfirmed }: RedactionFacts,
 ): ReportedRedaction {
   const { commit, record, redacts, redactReason } = entry
-  const certificate = scope.certificates?.find(({ records }) => records.includes(record))
+  const certificates = scope.certificates?.filter(({ records }) => records.includes(record)) ?? []
+  // One that was issued again from the record does not have the ids of the erased objects.
+  const certificate =
+    certificates.find(({ issued_by: issuedBy }) => issuedBy === undefined) ?? certificates[0]
   const lacking = remotes.filter(({ lacks }) => lacks === undefined || lacks.has(commit))
   return {
     ...authorshipOf(entry),

@@ -145,6 +145,15 @@ describe('the page', () => {
     expect(page).not.toContain('`')
   })
 
+  test('names the device that issued a certificate again', () => {
+    const report = reportOn('x')
+    const again = { ...certificate, issued_by: 'dev_1', object_ids: [] }
+    const redactions = report.redactions.map((one) => ({ ...one, certificate: again }))
+    const page = reportPage({ ...report, redactions }, at).replaceAll(/<[^>]*>/g, '')
+    expect(page).toContain('Verified, issued again from the record by x (dev_1)')
+    expect(page).not.toContain('signed by')
+  })
+
   test('needs no script, no other file and no network', () => {
     const page = reportPage(reportOn('x'), at)
     expect(page).toMatch(/content="default-src 'none'; style-src 'unsafe-inline'"/)

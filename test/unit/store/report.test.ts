@@ -197,6 +197,26 @@ describe('a report', () => {
     }
   })
 
+  test('prefers a certificate with object ids to one issued again', () => {
+    const [objectId = ''] = certificate.object_ids
+    const again = { ...certificate, issued_by: ids.auditor, object_ids: [] }
+    const searched = {
+      versions: 1,
+      objects: 9,
+      journalBytes: 0,
+      cached: 0,
+      pending: 0,
+      putAside: 0,
+    }
+    const found = [{ place: 'object', objectId } as const]
+    const absence = { ...searched, found, builtOnRedacted: [], textsOutside: [] }
+    const member = { name: '', remotes: [], absence }
+    const made = atOnce(collectReport(audit, member, { certificates: [again, certificate] }))
+    expect(made.redactions).toMatchObject([{ certificate, absence: 'found' }])
+    const only = atOnce(collectReport(audit, undefined, { certificates: [again] }))
+    expect(only.redactions).toMatchObject([{ certificate: again }])
+  })
+
   test('reads the trail step by step', () => {
     const steps = [...collectReport(audit, undefined, {})]
     expect(audit.entries.length).toBeGreaterThan(5)

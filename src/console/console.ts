@@ -104,7 +104,7 @@ class IdleLock {
     const leftMs = Math.min(WARNING_MS, idleMs / 2)
     const warn = (): void => {
       this.#isTold = true
-      tell({ type: 'idle', leftMs })
+      tell({ type: 'idle' })
     }
     this.#timers = [setTimeout(() => this.lock('idle'), idleMs), setTimeout(warn, idleMs - leftMs)]
   }

@@ -96,8 +96,8 @@ export type ConsoleEvent =
   | { readonly type: 'resync' }
   /** Sent now and then, so that a page notices the end of its console. */
   | { readonly type: 'alive' }
-  /** No one has used the console for long: it locks after these ms, unless someone uses it. */
-  | { readonly type: 'idle'; readonly leftMs: number }
+  /** No one has used the console for long: it locks in a minute, unless someone uses it. */
+  | { readonly type: 'idle' }
   | { readonly type: 'used' }
   /** By a user, or because no one has used it since a time, ms since 1970. */
   | { readonly type: 'locked'; readonly idleSince?: number }

@@ -168,14 +168,18 @@ function describeRow({ memoryId, path, sizeBytes, updatedAt }: MemoryInfo): List
   return { memoryId, path, sizeBytes, updatedAt }
 }
 
-/** A memory at a moment; `number` is how many versions it has had up to then. */
+/**
+ * A memory at a moment; `number` is how many versions it has had up to then. `steps` has the
+ * commits of the versions before and after, which may be on no page of its history that is shown.
+ */
 function viewOf(found: MemoryState) {
   const { state, memoryId, path, content, version, versions: number, createdAt } = found
-  if (state !== 'live') return { state, memoryId, path, version, number }
+  const steps = { before: found.before, after: found.after }
+  if (state !== 'live') return { state, memoryId, path, version, number, steps }
   assert(path !== undefined && content !== undefined, 'a live memory has a path and a text')
   const sha256 = version?.sha256
   assert(version !== undefined && sha256 !== undefined, 'a live memory has a version')
-  return { state, memoryId, path, content, sha256, version, number, createdAt }
+  return { state, memoryId, path, content, sha256, version, number, steps, createdAt }
 }
 
 function writtenBy({ commit, memories: [memory] }: AppliedChanges) {

@@ -52,6 +52,9 @@ export interface MemoryState {
   readonly version: Version | undefined
   /** How many versions it had had by then. */
   readonly versions: number
+  /** The commits of the versions before and after it, 40 hex digits. */
+  readonly before: string | undefined
+  readonly after: string | undefined
   /** When the first one was written. */
   readonly createdAt: number
   /** Of the version, or the last one known before it. */
@@ -166,7 +169,12 @@ export function* memoryAt(
   const entry = versionAt(history, memoryId, resolved)
   const createdAt = history.firstOf(memoryId)?.commit.time ?? 0
   const path = entry?.path ?? entries.findLast((one) => one.path !== undefined)?.path
-  const found = { memoryId: id, versions: entries.length, createdAt, path }
+  const before = entries.at(-2)?.commit.oid
+  const later = history
+    .ofMemory(memoryId)
+    .find(({ commit: { position } }) => position > resolved.commit.position)
+  const after = later?.commit.oid
+  const found = { memoryId: id, versions: entries.length, before, after, createdAt, path }
   if (entry === undefined) {
     return { ...found, state: 'absent', version: undefined, content: undefined }
   }

@@ -90,6 +90,21 @@ describe('a memory', () => {
     })
   })
 
+  test('names the commits of the versions before and after', async () => {
+    const { store, ask } = await newConsole()
+    const commits: string[] = []
+    for (const text of ['one', 'two', 'three']) {
+      commits.push((await store.as(author).write('/a.md', text)).commit ?? '')
+      await store.as(author).write('/other.md', text)
+    }
+    const memoryId = (await store.read('/a.md'))?.memoryId ?? ''
+    const stepsAt = async (at?: string) => (await ask('memory.show', { memoryId, at })).steps
+    const [first, second, third] = commits
+    expect(await stepsAt(first)).toEqual({ before: undefined, after: second })
+    expect(await stepsAt(second)).toEqual({ before: first, after: third })
+    expect(await stepsAt()).toEqual({ before: second, after: undefined })
+  })
+
   test('has its versions numbered, across paths, with the lines that each changed', async () => {
     const { ask, memoryId, gone, edited } = await written()
     const { data, total, nextPage } = await ask('memory.versions', { memoryId })

@@ -28,7 +28,7 @@ export function HistoryColumn({ view, history }: HistoryProps) {
   const { data, failure, paging } = history
   const { query } = useLocation()
   const shown = query['to'] ?? view.version?.versionId
-  useSteps(view, data?.data)
+  useSteps(view)
   return (
     <aside class="hist" aria-label="History of this memory">
       <h2>
@@ -51,10 +51,7 @@ export function HistoryColumn({ view, history }: HistoryProps) {
 }
 
 /** Tells the line of time where this memory changed before and after the moment shown. */
-function useSteps(view: MemoryView, versions: readonly CountedVersion[] | undefined): void {
-  const commitOf = (number: number): string | undefined =>
-    versions?.find((version) => version.number === number)?.commit
-  const [before, after] = [commitOf(view.number - 1), commitOf(view.number + 1)]
+function useSteps({ steps: { before, after } }: MemoryView): void {
   useEffect(() => {
     memorySteps.value = { before, after }
     return () => {

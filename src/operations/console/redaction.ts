@@ -97,7 +97,10 @@ export const redactionOperations = {
     },
   ),
 
-  /** The redactions so far, newest first, with the devices that have not confirmed each. */
+  /**
+   * The redactions so far, newest first, with the devices that have confirmed each and those that
+   * have not. A device that joined later never had the texts.
+   */
   'redaction.past': reading({}, async ({ store }) => {
     const [found, devices] = await Promise.all([
       store.maintenance.redactions(),
@@ -107,8 +110,14 @@ export const redactionOperations = {
     const others = devices.filter(({ isThis, removed }) => !isThis && removed === undefined)
     const redactions = found.map((one) => {
       const deviceName = names.get(one.deviceId) ?? ''
-      const pendingDevices = others.filter((device) => isPending(device, one)).map(describePending)
-      return Object.assign({ deviceName, pendingDevices }, one)
+      const pending = others.filter((device) => isPending(device, one))
+      const confirmed = devices.filter((device) => {
+        const { removed, added } = device
+        return removed === undefined && added.time <= one.time && !pending.includes(device)
+      })
+      const confirmedDevices = confirmed.map(({ deviceId }) => deviceId)
+      const pendingDevices = pending.map(describePending)
+      return Object.assign({ deviceName, confirmedDevices, pendingDevices }, one)
     })
     return { redactions }
   }),

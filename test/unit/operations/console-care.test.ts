@@ -118,6 +118,27 @@ describe('redaction', () => {
     }
   })
 
+  test('is confirmed by no device that joined later', async () => {
+    const { store, ask } = await secretStore()
+    const me = store.as(author)
+    const added: string[] = []
+    const add = async (name: string): Promise<void> => {
+      const card = formatDeviceCard(await generateIdentity(), { name })
+      added.push((await me.devices.add(card, 'writer', alone)).deviceId)
+    }
+    await add('before')
+    await me.redact({ select: { matching: /key-1/ }, reason: 'legal', current: 'overwrite' })
+    await add('after')
+    const own = (await store.devices.list()).filter(({ isThis }) => isThis)
+    const { redactions } = await ask('redaction.past', {})
+    expect(redactions).toMatchObject([
+      {
+        confirmedDevices: own.map(({ deviceId }) => deviceId),
+        pendingDevices: [{ deviceId: added[0] }],
+      },
+    ])
+  })
+
   test('has not failed if it cannot be looked up afterwards', async () => {
     const { store } = await secretStore()
     const me = store.as(author)

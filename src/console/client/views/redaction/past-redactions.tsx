@@ -159,14 +159,14 @@ function nameOf(name: string, deviceId: string): string {
   return name === '' ? deviceId : name
 }
 
-function Confirmed({ redaction: { pendingDevices } }: { readonly redaction: ListedRedaction }) {
+function Confirmed({ redaction }: { readonly redaction: ListedRedaction }) {
+  const { pendingDevices, confirmedDevices } = redaction
   const { data } = useAsk('devices.list', {})
-  const waiting = new Set(pendingDevices.map(({ deviceId }) => deviceId))
-  const confirmed = (data?.devices ?? []).filter(
-    ({ deviceId, removed }) => removed === undefined && !waiting.has(deviceId),
+  const confirmed = (data?.devices ?? []).filter(({ deviceId }) =>
+    confirmedDevices.includes(deviceId),
   )
   return (
-    <section class={waiting.size > 0 ? 'warn' : undefined}>
+    <section class={pendingDevices.length > 0 ? 'warn' : undefined}>
       <h2>Confirmed by</h2>
       <ul>
         {confirmed.map(({ deviceId, name, isThis }) => (

@@ -82,6 +82,11 @@ describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
     expect(page.url()).not.toContain(word)
     await page.getByRole('button', { name: 'Find every place' }).click()
     await page.locator('.place mark', { hasText: word }).first().waitFor()
+    await page.getByRole('button', { name: 'Back', exact: true }).click()
+    expect(await page.getByLabel('Text to erase').inputValue()).toBe(word)
+    await page.goBack()
+    await page.getByRole('link', { name: 'Redact…' }).first().click()
+    expect(await page.getByLabel('Text to erase').inputValue()).toBe('')
   })
 
   test('adds a device by its card and fingerprint, and removes it', async () => {

@@ -42,19 +42,33 @@ function Redact() {
   const { query, route } = useLocation()
   const { memory, version } = query
   const [stage, setStage] = useState<Stage>()
+  const [typed, setTyped] = useState(() => ({
+    ...empty,
+    versions: version ?? '',
+    memoryId: memory ?? '',
+    text: textToRedact.peek(),
+  }))
+  // A later redaction must not begin with the same text.
+  useEffect(() => {
+    textToRedact.value = ''
+  }, [])
   const { run, isRunning, progress, failure } = useAction<ErasePlan>()
   const look = async (select: Selection): Promise<void> => {
     const plan = await run((options) => ask('redaction.plan', { select }, options))
     if (plan !== undefined) setStage({ select, plan })
   }
-  const begin = { ...(memory && { memoryId: memory }), ...(version && { versionIds: [version] }) }
   return (
     <>
       <Heading title="Redaction" />
       <Steps at={stage === undefined ? 0 : 1} />
       {stage === undefined ? (
         <>
-          <ChooseStep begin={begin} isAsking={isRunning} onLook={(select) => void look(select)} />
+          <ChooseStep
+            typed={typed}
+            onType={setTyped}
+            isAsking={isRunning}
+            onLook={(select) => void look(select)}
+          />
           <ProgressBar progress={progress} />
           <Failure failure={failure} />
           <PastRedactions />
@@ -64,7 +78,7 @@ function Redact() {
           {...stage}
           onBack={() => setStage(undefined)}
           onErased={(redaction) => {
-            textToRedact.value = ''
+            setTyped(empty)
             if (redaction === undefined) setStage(undefined)
             else route(addressOf.pastRedaction(redaction))
           }}
@@ -91,7 +105,8 @@ function Steps({ at }: { readonly at: number }) {
 }
 
 interface ChooseStepProps {
-  readonly begin: Selection
+  readonly typed: typeof empty
+  readonly onType: (typed: typeof empty) => void
   readonly isAsking: boolean
   readonly onLook: (select: Selection) => void
 }
@@ -107,13 +122,7 @@ const fields = [
 const texts = { versions: '', memoryId: '', path: '', session: '', actorId: '', text: '' }
 const empty = { ...texts, regex: false, withCopies: true }
 
-function ChooseStep({ begin, isAsking, onLook }: ChooseStepProps) {
-  const [typed, setTyped] = useState({
-    ...empty,
-    versions: begin.versionIds?.join(' ') ?? '',
-    memoryId: begin.memoryId ?? '',
-    text: textToRedact.peek(),
-  })
+function ChooseStep({ typed, onType, isAsking, onLook }: ChooseStepProps) {
   const hasMore = fields.some(([name]) => typed[name] !== '')
   const select = selectionOf(typed)
   return (
@@ -122,7 +131,7 @@ function ChooseStep({ begin, isAsking, onLook }: ChooseStepProps) {
         if (select !== undefined && !isAsking) onLook(select)
       })}
     >
-      <TextToErase text={typed.text} onText={(text) => setTyped({ ...typed, text })} />
+      <TextToErase text={typed.text} onText={(text) => onType({ ...typed, text })} />
       <details class="more" open={hasMore}>
         <summary>Only some versions</summary>
         <p class="dim">A version must match every field that you fill in.</p>
@@ -132,7 +141,7 @@ function ChooseStep({ begin, isAsking, onLook }: ChooseStepProps) {
               key={name}
               label={label}
               value={typed[name]}
-              onValue={(value) => setTyped({ ...typed, [name]: value })}
+              onValue={(value) => onType({ ...typed, [name]: value })}
             />
           ))}
         </div>
@@ -142,13 +151,13 @@ function ChooseStep({ begin, isAsking, onLook }: ChooseStepProps) {
           class="check"
           label="The text is a regular expression"
           isOn={typed.regex}
-          onTurn={(regex) => setTyped({ ...typed, regex })}
+          onTurn={(regex) => onType({ ...typed, regex })}
         />
         <Check
           class="check"
           label="Include copies: the same text elsewhere, and later edits of it"
           isOn={typed.withCopies}
-          onTurn={(withCopies) => setTyped({ ...typed, withCopies })}
+          onTurn={(withCopies) => onType({ ...typed, withCopies })}
         />
       </p>
       <p class="go">

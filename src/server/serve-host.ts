@@ -118,7 +118,11 @@ function makeApp(
   isReady: () => boolean,
 ): Hono<{ Bindings: Connection }> {
   const app = new Hono<{ Bindings: Connection }>()
-  app.get('/', ({ env }) => send(textAnswer(front), env))
+  // For a person with a browser; a client of the API learns that there is no such route.
+  app.get('/', async ({ req, env }, next) => {
+    if (req.header('accept')?.includes('text/html') !== true) return next()
+    return send(textAnswer(front), env)
+  })
   app.get('/healthz', ({ env }) => send(stateAnswer(200, 'ok'), env))
   app.get('/readyz', ({ env }) => {
     return send(isReady() ? stateAnswer(200, 'ok') : stateAnswer(503, 'draining'), env)

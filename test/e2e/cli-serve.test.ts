@@ -125,7 +125,7 @@ describe('serve', { tags: 'slow' }, () => {
     const home = newHome()
     const server = await serve(home, ['--json'])
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
-    const front = await fetch(server.url)
+    const front = await fetch(server.url, { headers: { accept: 'text/html' } })
     expect([front.status, front.headers.get('content-type')]).toEqual([
       200,
       'text/plain; charset=utf-8',

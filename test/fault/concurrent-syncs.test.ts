@@ -9,7 +9,6 @@ import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { formatIdentity } from '../../src/index.ts'
-import { runSteps, type Say } from '../support/beside-steps.mjs'
 import {
   bareRemote,
   checkWithGit,
@@ -21,12 +20,13 @@ import {
   sync,
   syncAll,
 } from '../support/clones.ts'
+import { runSteps, type Say } from '../support/concurrent-steps.mjs'
 import { full, seed } from '../support/seed.ts'
 import { author, contentsOf, reopen, type TestPlace } from '../support/stores.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 import { seededBytes } from '../support/transitions.ts'
 
-const program = fileURLToPath(new URL('../support/beside-steps.mjs', import.meta.url))
+const program = fileURLToPath(new URL('../support/concurrent-steps.mjs', import.meta.url))
 const rounds = full ? 25 : 1
 const stepsOfOne = full ? 24 : 2
 const watchMs = 50

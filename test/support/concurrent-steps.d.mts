@@ -1,4 +1,4 @@
-// What `beside-steps.mjs` gives to tests of one process.
+// What `concurrent-steps.mjs` gives to tests of one process.
 
 import type { MemoryStore } from '../../src/index.ts'
 

@@ -1,7 +1,7 @@
-// The work of one handle of a store while others do the same: `runSteps` in the process of a test,
-// or in a new process, `node beside-steps.mjs <directory> <state directory> <identity file> <name>
-// <steps as JSON>`. A step starts before the one before it has ended. Prints the changes that the
-// store has acknowledged, and those that it has refused.
+// The work of one handle of a store while others do the same. A test calls `runSteps`, or starts
+// `node concurrent-steps.mjs <directory> <state directory> <identity file> <name> <steps as JSON>`.
+// A step starts before the one before it has ended. Prints the changes that the store has
+// acknowledged, and those that it has refused.
 
 import { readFileSync, writeSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -7,7 +7,11 @@ import { pageJson, type Wire } from '../../operations/wire.ts'
 import { verifyCertificate } from '../../store/audit/verify-certificate.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { BuiltOnRedacted } from '../../store/redaction/built-on.ts'
-import { type RedactionCertificate, signerOf } from '../../store/redaction/certificate.ts'
+import {
+  certificateText,
+  type RedactionCertificate,
+  signerOf,
+} from '../../store/redaction/certificate.ts'
 import type { IssuedCertificate, PastRedaction } from '../../store/redaction/past-redactions.ts'
 import { visible } from '../../text/visible.ts'
 import {
@@ -23,7 +27,7 @@ import { readCertificateFile, readKey, writeNewFile } from '../machine/files.ts'
 import { auditing, isStoreHere, withStore, withStoreOrTrail } from '../store/open-store.ts'
 import { inkOf } from '../terminal/ink.ts'
 import { type DeviceNames, deviceText } from '../text/device-text.ts'
-import { builtOnRedactedJson, builtOnRedactedLines, certificateText } from '../text/redactions.ts'
+import { builtOnRedactedJson, builtOnRedactedLines } from '../text/redactions.ts'
 import { type Column, tableText } from '../text/table.ts'
 import { ageFormat } from '../text/times.ts'
 import { wire } from '../text/wire.ts'

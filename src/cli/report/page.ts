@@ -136,7 +136,7 @@ function card(redaction: ReportedRedaction, devices: readonly ReportedDevice[]):
   const ids: Value[] = versionIds.slice(0, IDS_MAX).map(code)
   const more = versionIds.length - ids.length
   if (more > 0) ids.push(`and ${numberText(more)} more, which the report as JSON names`)
-  const proof = certificate && certificateText(certificate, devices)
+  const proof = certificate && proofOf(certificate, devices)
   return markup`<article class="card">
     <h3>${versions} redacted on ${time(redaction.time)}: ${reason}</h3>
     ${facts([
@@ -153,7 +153,7 @@ function card(redaction: ReportedRedaction, devices: readonly ReportedDevice[]):
   </article>`
 }
 
-function certificateText(
+function proofOf(
   { issued_by: issuedBy, device_id: redactor }: RedactionCertificate,
   devices: readonly ReportedDevice[],
 ): Markup {

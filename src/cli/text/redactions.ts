@@ -78,8 +78,3 @@ export function builtOnRedactedJson(found: BuiltOnRedacted): Wire {
   const { memoryId, versionId, path, redactedVersionIds } = found
   return wire({ memoryId, versionId, path, redactedVersionIds })
 }
-
-/** A certificate as it is written to a file. */
-export function certificateText(certificate: object): string {
-  return `${JSON.stringify(certificate, undefined, 2)}\n`
-}

@@ -7,6 +7,7 @@ import { isRedactReason } from '../../format/record.ts'
 import type { Device } from '../../store/devices/devices.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { PendingDevice } from '../../store/redaction/acknowledgement.ts'
+import { certificateText } from '../../store/redaction/certificate.ts'
 import type { PastRedaction } from '../../store/redaction/past-redactions.ts'
 import type { RedactionPlan, RedactionSelection } from '../../store/redaction/redaction-plan.ts'
 import { TimeSlice } from '../../time-slice.ts'
@@ -82,7 +83,7 @@ export const redactionOperations = {
       try {
         const { certificate } = await writer().redact(request, { progress })
         const versions = certificate?.versions.map((one) => one.memory_version_id) ?? []
-        const text = certificate && textOf(certificate)
+        const text = certificate && certificateText(certificate)
         const redaction = certificate && (await redactionOf(store, certificate.records))
         const newHead = certificate?.new_head
         return { versions, certificate: text, redaction, newHead, isErased: true }
@@ -91,7 +92,7 @@ export const redactionOperations = {
         // The history is without the versions, though not all files are yet.
         if (certificate === undefined) throw error
         const redaction = await redactionOf(store)
-        const text = textOf(certificate)
+        const text = certificateText(certificate)
         return { versions: confirmed, certificate: text, redaction, isErased: false }
       }
     },
@@ -125,7 +126,7 @@ export const redactionOperations = {
   /** The certificate of a past redaction, as often as it is asked for. */
   'redaction.certificate': reading({ redaction: hash }, async ({ store }, { redaction }) => {
     const { certificate, objectIds } = await store.maintenance.issueCertificate(redaction)
-    return { certificate: textOf(certificate), objectIds, objects: certificate.object_ids }
+    return { certificate: certificateText(certificate), objectIds, objects: certificate.object_ids }
   }),
 
   'redaction.proof': reading(
@@ -229,10 +230,6 @@ function selectionOf({
     // The error of the engine quotes the text, which may be a secret.
     throw new StoreError('invalid_input', 'The text is no regular expression')
   }
-}
-
-function textOf(certificate: object): string {
-  return `${JSON.stringify(certificate, undefined, 2)}\n`
 }
 
 /** The other active devices: right after an erasure each has the texts still. */

@@ -122,3 +122,8 @@ export function signStatement({ signing }: Identity, statement: Statement): Reda
     },
   }
 }
+
+/** The file of a certificate. */
+export function certificateText(certificate: object): string {
+  return `${JSON.stringify(certificate, undefined, 2)}\n`
+}

@@ -10,8 +10,13 @@ import { formatId } from '../../src/format/id.ts'
 import { formatDeviceCard, generateIdentity } from '../../src/index.ts'
 import { auditorSubject } from '../../src/operations/console/subject.ts'
 import { verifyReport } from '../../src/store/report/report-signature.ts'
-import { browserOfFile, chromiumHere, consolePage, expectAccessible } from '../support/browser.ts'
-import { storeToLookAt } from '../support/console-store.ts'
+import {
+  browserOfFile,
+  chromiumHere,
+  consolePage,
+  expectAccessible,
+  pageToLookAt,
+} from '../support/browser.ts'
 import { openedConsole } from '../support/console.ts'
 import { countPrints, hasPrinted } from '../support/in-page.mjs'
 import { author, contentsOf, newStore } from '../support/stores.ts'
@@ -19,12 +24,8 @@ import { author, contentsOf, newStore } from '../support/stores.ts'
 const browser = browserOfFile()
 const { missing, note } = chromiumHere
 
-async function opened(path: string, options: Parameters<typeof openedConsole>[1] = {}) {
-  const store = await storeToLookAt()
-  const shown = await openedConsole(store, options)
-  const address = shown.newAddress().replace('/#', `${path}#`)
-  return { ...(await consolePage(await browser(), address)), store, shown }
-}
+const opened = async (path: string, options?: Parameters<typeof pageToLookAt>[2]) =>
+  pageToLookAt(await browser(), path, options)
 
 describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
   test('replaces a pasted text everywhere, and gives the certificate again and again', async () => {
@@ -146,7 +147,7 @@ describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
     await page.getByRole('status').getByText('Page 1').waitFor()
     const { commits } = await store.status()
     await page.emulateMedia({ media: 'print' })
-    await page.getByText('prints nothing by itself').waitFor()
+    await page.getByText('shows only a part of the trail').waitFor()
     await page.emulateMedia({ media: 'screen' })
     await page.evaluate(countPrints)
     await page.getByRole('button', { name: 'Print the trail' }).click()

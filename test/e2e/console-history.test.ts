@@ -4,12 +4,11 @@ import { describe, expect, test } from 'vitest'
 import {
   browserOfFile,
   chromiumHere,
-  consolePage,
   expectAccessible,
   pageIn,
+  pageToLookAt,
 } from '../support/browser.ts'
-import { session, storeToLookAt } from '../support/console-store.ts'
-import { openedConsole } from '../support/console.ts'
+import { session } from '../support/console-store.ts'
 import { copiedText } from '../support/in-page.mjs'
 import { patience } from '../support/patience.ts'
 import { contentsOf } from '../support/stores.ts'
@@ -17,12 +16,8 @@ import { contentsOf } from '../support/stores.ts'
 const browser = browserOfFile()
 const { missing, note } = chromiumHere
 
-async function opened(path: string, options: Parameters<typeof openedConsole>[1] = {}) {
-  const store = await storeToLookAt()
-  const shown = await openedConsole(store, options)
-  const address = shown.newAddress().replace('/#', `${path}#`)
-  return { ...(await consolePage(await browser(), address)), store, shown }
-}
+const opened = async (path: string, options?: Parameters<typeof pageToLookAt>[2]) =>
+  pageToLookAt(await browser(), path, options)
 
 describe.skipIf(missing)(`history in a browser${note}`, { tags: ['slow'] }, () => {
   test('the timeline is grouped, filtered, and each group a tree of what changed', async () => {

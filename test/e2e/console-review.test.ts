@@ -1,20 +1,14 @@
 // The console in a browser: the review of what sessions and merges have changed.
 
 import { describe, expect, test } from 'vitest'
-import { browserOfFile, chromiumHere, consolePage, expectAccessible } from '../support/browser.ts'
-import { session, storeToLookAt } from '../support/console-store.ts'
-import { openedConsole } from '../support/console.ts'
+import { browserOfFile, chromiumHere, expectAccessible, pageToLookAt } from '../support/browser.ts'
+import { session } from '../support/console-store.ts'
 import { contentsOf } from '../support/stores.ts'
 
 const browser = browserOfFile()
 const { missing, note } = chromiumHere
 
-async function opened(path: string, options: Parameters<typeof openedConsole>[1] = {}) {
-  const store = await storeToLookAt()
-  const shown = await openedConsole(store, options)
-  const address = shown.newAddress().replace('/#', `${path}#`)
-  return { ...(await consolePage(await browser(), address)), store, shown }
-}
+const opened = async (path: string) => pageToLookAt(await browser(), path)
 
 describe.skipIf(missing)(`the review in a browser${note}`, { tags: ['slow'] }, () => {
   test('is the first page: a session with reason and differences, until it is kept', async () => {

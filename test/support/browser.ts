@@ -5,6 +5,8 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { afterAll, expect, onTestFinished } from 'vitest'
+import { storeToLookAt } from './console-store.ts'
+import { openedConsole } from './console.ts'
 import { type Violation, violations } from './in-page.mjs'
 import { patience } from './patience.ts'
 import { requires } from './tools.ts'
@@ -56,6 +58,18 @@ export async function consolePage(
   context.setDefaultTimeout(patience.timeout)
   onTestFinished(() => context.close())
   return { ...(await pageIn(context, address)), context }
+}
+
+/** A page of the console of a store with something of each kind; `path` is that of the page. */
+export async function pageToLookAt(
+  browser: Browser,
+  path: string,
+  options: Parameters<typeof openedConsole>[1] = {},
+) {
+  const store = await storeToLookAt()
+  const shown = await openedConsole(store, options)
+  const address = shown.newAddress().replace('/#', `${path}#`)
+  return { ...(await consolePage(browser, address)), store, shown }
 }
 
 /** One more tab of the same browser. */

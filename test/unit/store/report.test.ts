@@ -167,20 +167,14 @@ describe('a report', () => {
     expect(seen?.unconfirmedRemotes).toEqual([])
   })
 
+  const searched = { versions: 1, objects: 9, journalBytes: 0, cached: 0, pending: 0, putAside: 0 }
+
   test('lists the findings of the search for each redaction, by ids alone', () => {
     const [redaction] = ofOwner.redactions
     const [versionId = ''] = redaction?.versionIds ?? []
     const [objectId = ''] = certificate.object_ids
     const path = '/secret/a.md'
     const suspect = { memoryId: 'mem_0', versionId: 'memver_0', path }
-    const searched = {
-      versions: 1,
-      objects: 9,
-      journalBytes: 0,
-      cached: 0,
-      pending: 0,
-      putAside: 0,
-    }
     for (const [found, builtOnRedacted, absence, textsOutside = []] of [
       [[], [], 'nothing_found'],
       [[{ place: 'cache', versionId: 'memver_x' }], [], 'nothing_found'],
@@ -200,14 +194,6 @@ describe('a report', () => {
   test('prefers a certificate with object ids to one issued again', () => {
     const [objectId = ''] = certificate.object_ids
     const again = { ...certificate, issued_by: ids.auditor, object_ids: [] }
-    const searched = {
-      versions: 1,
-      objects: 9,
-      journalBytes: 0,
-      cached: 0,
-      pending: 0,
-      putAside: 0,
-    }
     const found = [{ place: 'object', objectId } as const]
     const absence = { ...searched, found, builtOnRedacted: [], textsOutside: [] }
     const member = { name: '', remotes: [], absence }

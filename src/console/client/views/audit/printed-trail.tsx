@@ -19,8 +19,8 @@ export function PrintedTrail({ state, rows, filter }: PrintedTrailProps) {
   if (state === undefined || rows === undefined) {
     return (
       <p class="print-only">
-        This page prints nothing by itself, since it shows a part of the trail: choose &ldquo;Print
-        the trail&rdquo; on it.
+        This page shows only a part of the trail. Choose &ldquo;Print the trail&rdquo; on it to
+        print all of it.
       </p>
     )
   }

@@ -257,7 +257,7 @@ export async function mergesOf(store: MemoryStore): Promise<readonly Conflict[]>
   if (last?.head === head) return last.merges
   const merges = store.history.conflicts({ limit: mergesMax })
   known.set(store, { head, merges })
-  // The next one who asks looks again.
-  merges.catch(() => known.delete(store))
+  // After a failure the next question looks again, unless a newer one does already.
+  merges.catch(() => known.get(store)?.merges === merges && known.delete(store))
   return merges
 }

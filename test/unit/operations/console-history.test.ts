@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import type { MemoryStore } from '../../../src/index.ts'
 import { memberSubject } from '../../../src/operations/console/subject.ts'
+import { readMerge, settleMerge } from '../../../src/operations/merges.ts'
 import { bareRemote, firstClone, joinClone, sync } from '../../support/clones.ts'
 import { askerOf, consoleUser, newConsole } from '../../support/console.ts'
 import { author, contentsOf } from '../../support/stores.ts'
@@ -289,6 +290,18 @@ describe('merges', () => {
     await ask('merges.settle', { versionId, choice, expectedSha256 })
     expect((await contentsOf(second.store))['/a.md']).toBe('mine\n')
   })
+
+  test(
+    'are settled at the path to which another process moved the memory',
+    { tags: 'slow' },
+    async () => {
+      const { second, versionId } = await overlapping()
+      const open = await readMerge(second.store, await second.store.history.conflicts(), versionId)
+      await second.store.as(author).move('/a.md', '/moved.md')
+      await settleMerge(second.store.as(author), open, { choice: { keep: 'ours' } })
+      expect(Object.keys(await contentsOf(second.store))).toEqual(['/moved.md'])
+    },
+  )
 
   test('keep both without another version', { tags: 'slow' }, async () => {
     const { second, ask, versionId } = await overlapping()

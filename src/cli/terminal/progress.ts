@@ -119,11 +119,11 @@ function unitOf(bytes: number): Unit {
   return units.find(({ size }) => bytes >= size) ?? { name: ' B', size: 1 }
 }
 
+/** `0.7`, `102`, `1,000`: a digit behind the point where a share of ten would be lost. */
 function amountText(amount: number, { size }: Unit): string {
   const value = amount / size
-  const digits = (size > 1 && value < 100) || (value < 10 && !Number.isInteger(value)) ? 1 : 0
-  const shown = Number(value.toFixed(digits))
-  return size > 1 && value < 100 ? shown.toFixed(1) : shown.toLocaleString('en')
+  if (size > 1 && value < 100) return value.toFixed(1)
+  return Number(value.toFixed(value < 10 ? 1 : 0)).toLocaleString('en')
 }
 
 function durationText(milliseconds: number): string {

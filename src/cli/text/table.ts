@@ -176,7 +176,7 @@ function fitting(characters: readonly string[], width: number): readonly string[
 
 /** As people count them: an accent or a joined emoji is never cut off. */
 function charactersOf(text: string): readonly string[] {
-  // Most texts are; the tables of Intl take ten milliseconds to load.
+  // Most texts are ASCII, and the tables of Intl take ten milliseconds to load.
   if (/^[ -~]*$/.test(text)) return text.split('')
   return Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment)
 }

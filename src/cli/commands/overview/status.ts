@@ -112,7 +112,7 @@ function shortPath({ environment }: Context): string {
   }
 }
 
-/** For those who look into the store itself. */
+/** The facts of --verbose: ids, keys, limits and the sizes of files. */
 function engineFacts(context: Context, found: StoreStatus): readonly Fact[] {
   const { storage, settings, remotes, membershipRemote } = found
   const { journalFrames, journalBytes, packs, purgePending } = storage

@@ -8,7 +8,7 @@ import { RedactionPage } from '../views/redaction/redaction-page.tsx'
 import { SettingsPage } from '../views/settings/settings-page.tsx'
 import { SyncPage } from '../views/sync/sync-page.tsx'
 
-/** By the first word of their address. */
+/** Pages by the first word of their address. */
 export const carePages = {
   audit: AuditPage,
   devices: DevicesPage,

@@ -63,7 +63,7 @@ export const views: readonly ViewEntry[] = [
 /** All that the trail can answer. */
 const ofAuditors: ReadonlySet<ViewName> = new Set(['devices', 'audit'])
 
-/** Those for this user. */
+/** The views that this user may open. */
 export function visibleViews(): readonly ViewEntry[] {
   const isAuditor = overview.value?.audience === 'auditor'
   return views.filter(({ name }) => !isAuditor || ofAuditors.has(name))

@@ -82,7 +82,7 @@ function actionText({ type, subject, role }: TrailRow['actions'][number]): strin
   return role === undefined || type === 'grant_ended' ? words : `${words} as ${role}`
 }
 
-/** Which device, and since when nothing was heard of it. */
+/** The device that must confirm, and when it last wrote. */
 export function waitingText(device: AuditState['unconfirmed'][number]['devices'][number]): string {
   const { name, deviceId, role, lastRecord, canAcknowledge } = device
   const who = `${nameOf(name, deviceId)}, ${role}`

@@ -114,7 +114,7 @@ function summaryOf(proof: ErasureProof): string {
   const { versions, objects, cached, found, textsOutside } = proof
   const where = `${countOf(objects, 'object')} and ${countOf(cached, 'version')} in caches`
   const searched = `Searched ${where} for ${countOf(versions, 'redacted version')}: `
-  if (found.length > 0) return `${searched}found in ${found.length} places.`
+  if (found.length > 0) return `${searched}found in ${countOf(found.length, 'place')}.`
   return searched + (textsOutside.length === 0 ? 'nothing is left.' : 'of these nothing is left.')
 }
 
@@ -128,7 +128,7 @@ function Details({ proof }: { readonly proof: ErasureProof }) {
           search again.{pending > 0 && ` The next checkpoint erases ${countOf(pending, 'object')}.`}
         </p>
       )}
-      {putAside > 0 && <p>{countOf(putAside, 'damaged file')} were not searched.</p>}
+      {putAside > 0 && <p>Not searched: {countOf(putAside, 'damaged file')}.</p>}
       {builtOnRedacted.length > 0 && (
         <section>
           <h2>May repeat an erased text</h2>

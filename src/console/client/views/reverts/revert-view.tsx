@@ -86,7 +86,7 @@ function Done({ plan: { steps, versionId }, isBack }: DoneProps) {
       <b>{result === undefined ? 'Done.' : 'Taken back.'}</b>
       {versionId === undefined && 'There was nothing left to change.'}
       {versionId !== undefined && result === undefined && `${count} changed, in one commit.`}
-      {result === 'back' && `${count} are as they were before.`}
+      {result === 'back' && `${count} changed back.`}
       {result === 'partly' && 'Memories that were edited later were left alone.'}
       <span class="sp" />
       {versionId !== undefined && result === undefined && !isBack && (

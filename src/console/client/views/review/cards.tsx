@@ -11,6 +11,7 @@ import { addressOf } from '../../core/address.ts'
 import { mayWrite } from '../../core/state.ts'
 import { useAsk } from '../../core/use-ask.ts'
 import { VersionsDiff } from '../../parts/diff-table.tsx'
+import { Icon } from '../../parts/icons.tsx'
 import { OperationBadge, Pending, writerOf } from '../../parts/labels.tsx'
 import { absoluteTime, countOf, relativeTime } from '../../parts/times.ts'
 import { outcomeOf, Texts } from '../merges/merges-page.tsx'
@@ -86,9 +87,7 @@ function MemoryRow({ memory, isOpenAtFirst }: MemoryRowProps) {
     <li>
       <div class="review-memory">
         <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-          <span class="tw" aria-hidden="true">
-            {isOpen ? '▾' : '▸'}
-          </span>
+          <Icon name={isOpen ? 'open' : 'closed'} />
           <OperationBadge operation={operation} />
           <span class={operation === 'deleted' ? 'name gone' : 'name'}>{path}</span>
           {movedFrom !== undefined && <span class="dim">from {movedFrom}</span>}

@@ -147,7 +147,7 @@ function Devices({ deviceIds }: { readonly deviceIds: readonly string[] }) {
 interface ByProps {
   readonly filter: TimelineFilter
   readonly words: string
-  /** For those who hear it, and as a tip. */
+  /** Read aloud by screen readers, and shown as a tip. */
   readonly label?: string
   readonly class?: string
 }

@@ -93,6 +93,12 @@ export interface ObjectStore {
   /** Notices what other processes did. Takes microseconds if that is nothing. */
   refresh(): void
   /**
+   * Where several servers share the store: resolves once all is here that any of them had
+   * acknowledged when it was called. Throws `not_found` if the store was deleted, and
+   * `storage_failed` if the engine does not answer.
+   */
+  renew?(): Promise<void>
+  /**
    * Runs `work` as the only writer of the store, among all processes, after a refresh. Throws
    * `locked` if another writer does not finish in time. Not re-entrant: a call from inside `work`
    * waits for itself until then.
@@ -142,6 +148,16 @@ export interface ObjectStore {
   status(): StorageStatus
   /** Checkpoints and leaves no lock, no journal and no descriptor. Idempotent. */
   close(): Promise<void>
+}
+
+/**
+ * Another server has written to a shared store first: the commit was not made, and may be tried
+ * again on the new state. A store in a directory never throws it.
+ */
+export class LostRace extends StoreError {
+  constructor() {
+    super('locked', 'Another server has written to the store first: try again')
+  }
 }
 
 /**

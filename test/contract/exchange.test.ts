@@ -7,6 +7,7 @@ import { createDiskObjectStore } from '../../src/git/disk-store/disk-object-stor
 import type { OutgoingPack } from '../../src/git/exchange.ts'
 import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
 import { leftOutName } from '../../src/git/refs/tracking-ref.ts'
+import { openReplicatedStore } from '../../src/git/replica/replicated-store.ts'
 import { FaultyDisk } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { blob, blobOid, deltaOnOid, inChunks, rawPack } from '../support/raw-pack.ts'
@@ -14,10 +15,18 @@ import { temporaryDirectory } from '../support/temporary.ts'
 import { receivePack } from '../support/transfer.ts'
 import { TestHistory } from '../support/transitions.ts'
 import { createVolatileObjectStore } from '../support/volatile-object-store.ts'
+import { VolatileLog } from '../support/volatile-shared-log.ts'
 
 const kinds: readonly (readonly [string, () => Promise<ObjectStore>])[] = [
   ['in memory', async () => createVolatileObjectStore()],
   ['on disk', () => createDiskObjectStore({ directory: join(temporaryDirectory(), 's') })],
+  [
+    'over a shared log',
+    () => {
+      const log = new VolatileLog().server()
+      return openReplicatedStore({ directory: join(temporaryDirectory(), 's'), log })
+    },
+  ],
   [
     'on a disk that counts operations',
     () => {

@@ -1,11 +1,13 @@
 // The contract of ObjectStore, on each implementation.
 
 import { createDiskObjectStore } from '../../src/git/disk-store/disk-object-store.ts'
+import { openReplicatedStore } from '../../src/git/replica/replicated-store.ts'
 import { testSecret } from '../support/erasure.ts'
 import { FaultyDisk } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 import { createVolatileObjectStore } from '../support/volatile-object-store.ts'
+import { VolatileLog } from '../support/volatile-shared-log.ts'
 import { describeObjectStore } from './object-store.contract.ts'
 
 describeObjectStore('in memory', async () => createVolatileObjectStore())
@@ -23,4 +25,9 @@ describeObjectStore('on a disk that counts operations', () => {
     packer: inlinePacker(disk, directory),
     secret: testSecret,
   })
+})
+
+describeObjectStore('over a shared log', () => {
+  const log = new VolatileLog().server()
+  return openReplicatedStore({ directory: temporaryDirectory(), log, secret: testSecret })
 })

@@ -7,7 +7,7 @@ import type { SourceFile } from './source.ts'
 
 /** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
-  'lines of src': 94_700,
+  'lines of src': 96_200,
   'files of src': 600,
   'lines of test and scripts': 116_000,
   'percent of lines in src that are statements, at least': 50,

@@ -35,6 +35,7 @@ const order: readonly string[] = [
   'git/maintenance',
   'git/repair',
   'git/disk-store',
+  'git/replica',
   'transport',
   'text',
   'store/tables',

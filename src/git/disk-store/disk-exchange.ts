@@ -152,6 +152,11 @@ export class DiskIncoming implements Incoming {
     return packDirectories && [...packDirectories, this.#place]
   }
 
+  /** The files of the packs that wait, absolute. */
+  packFiles(): readonly string[] {
+    return this.#packs.packs().map(({ name }) => `${this.#place}/${name}.pack`)
+  }
+
   ids(): Iterable<Oid> {
     return this.#packs.objectIds()
   }

@@ -4,6 +4,7 @@
 import { resolve } from 'node:path'
 import { systemDisk } from '../../disk/disk.ts'
 import { refuseForeignRoot } from '../../disk/foreign-owner.ts'
+import { isOfSystem } from '../../disk/unsynced-disk.ts'
 import type {
   CompactOptions,
   ObjectAmount,
@@ -21,13 +22,17 @@ import { type DiskObjectStoreOptions, openStoreParts, type StoreParts } from './
 import { closedError, type StoredObjects } from './stored-objects.ts'
 import { WriterTurn } from './writer-turn.ts'
 
-export async function createDiskObjectStore(options: DiskObjectStoreOptions): Promise<ObjectStore> {
+export async function createDiskObjectStore(
+  options: DiskObjectStoreOptions,
+): Promise<DiskObjectStore> {
   await initRepository(options.disk ?? systemDisk, resolve(options.directory))
   return openDiskObjectStore(options)
 }
 
 /** Opens a repository. Throws what `checkRepository` and reading the journal throw. */
-export async function openDiskObjectStore(options: DiskObjectStoreOptions): Promise<ObjectStore> {
+export async function openDiskObjectStore(
+  options: DiskObjectStoreOptions,
+): Promise<DiskObjectStore> {
   refuseForeignRoot(resolve(options.directory))
   const store = new DiskObjectStore(options)
   try {
@@ -39,7 +44,7 @@ export async function openDiskObjectStore(options: DiskObjectStoreOptions): Prom
   return store
 }
 
-class DiskObjectStore implements ObjectStore {
+export class DiskObjectStore implements ObjectStore {
   readonly packDirectories: readonly string[] | undefined
   readonly exchange: DiskExchange
   readonly #parts: StoreParts
@@ -52,7 +57,7 @@ class DiskObjectStore implements ObjectStore {
     this.#parts = openStoreParts(options)
     this.#objects = this.#parts.objects
     // Another thread can only use the system's disk.
-    const isShared = this.#parts.files.disk === systemDisk
+    const isShared = isOfSystem(this.#parts.files.disk)
     this.packDirectories = isShared ? [this.#objects.packDirectory] : undefined
     this.#writer = new WriterTurn(this.#parts)
     this.#maintenance = new Maintenance(this.#parts, this.#writer, options.idleMs)

@@ -131,6 +131,17 @@ export function sectorEnd(position: number): number {
   return Math.ceil(position / sectorBytes) * sectorBytes
 }
 
+/** The frames of transitions, without a batch around them. */
+export function encodeFrames(transitions: readonly Transition[]): Uint8Array {
+  const bytes = new Uint8Array(transitions.reduce((sum, one) => sum + frameBytes(one), 0))
+  let at = 0
+  for (const transition of transitions) {
+    writeFrame(bytes, at, transition)
+    at += frameBytes(transition)
+  }
+  return bytes
+}
+
 /** Decodes frames whose sum is valid, so that a malformed one is no damage by the disk. */
 export function decodeFrames(bytes: Uint8Array): readonly Frame[] {
   const reader = new ByteReader(bytes, damaged)

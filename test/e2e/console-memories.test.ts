@@ -118,6 +118,45 @@ describe.skipIf(missing)(`memories in a browser${note}`, { tags: ['slow'] }, () 
     await page.getByText('a heading').first().waitFor()
   })
 
+  test.each(['light', 'dark'] as const)('the editor colors Markdown, %s', async (colorScheme) => {
+    const { page, store } = await opened()
+    await page.emulateMedia({ colorScheme })
+    const text = [
+      '# A heading',
+      'A **bold** word, *another*, ~~no~~, `code`, [a link](https://example.org) and \\* escapes.',
+      '- [ ] a task',
+      '> a quote',
+      '| a | b |',
+      '|---|---|',
+      '<!-- a comment -->',
+      '```ts',
+      'const fenced = 1',
+      '```',
+      ...Array.from({ length: 60 }, (_, line) => `Line ${line}`),
+    ]
+    await session(store, 'writer').write('/todo.md', `${text.join('\n')}\n`)
+    await openMemory(page, 'todo.md')
+    await page.getByRole('heading', { name: 'A heading' }).waitFor()
+    await page.keyboard.press('e')
+    const editor = page.getByRole('textbox', { name: 'Text of /todo.md' })
+    await editor.locator('.md-heading', { hasText: 'A heading' }).waitFor()
+    const shown = {
+      'md-strong': 'bold',
+      'md-emphasis': 'another',
+      'md-struck': 'no',
+      'md-code': 'const fenced = 1',
+      'md-link': 'https://example.org',
+      'md-quote': 'a quote',
+      'md-mark': '<!-- a comment -->',
+    }
+    for (const [kind, words] of Object.entries(shown)) {
+      await editor.locator(`.${kind}`, { hasText: words }).waitFor()
+    }
+    await page.keyboard.press('Control+f')
+    await page.locator('.cm-panels').waitFor()
+    await expectAccessible(page)
+  })
+
   test('an edit of a text changed since is merged, shown, and saved on request', async () => {
     const { page, store } = await opened()
     const lines = ['one', 'two', 'three', 'four', 'five']

@@ -121,10 +121,13 @@ const pageFiles = 'src/console/page-files.ts'
  */
 const packages: Readonly<Record<string, readonly string[]>> = {
   '@codemirror/commands': [page],
+  '@codemirror/language': [page],
   '@codemirror/merge': [page],
   '@codemirror/search': [page],
   '@codemirror/state': [page],
   '@codemirror/view': [page],
+  '@lezer/highlight': [page],
+  '@lezer/markdown': [page],
   '@preact/signals': [page],
   '@anthropic-ai/sdk': ['anthropic'],
   '@hono/node-server': ['server'],

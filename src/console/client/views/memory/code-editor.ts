@@ -1,6 +1,12 @@
 // The editor, loaded when someone edits: CodeMirror, with the nonce of the page for its styles.
 
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
+import {
+  defineLanguageFacet,
+  Language,
+  languageDataProp,
+  syntaxHighlighting,
+} from '@codemirror/language'
 import { MergeView } from '@codemirror/merge'
 import { highlightSelectionMatches, searchKeymap } from '@codemirror/search'
 import { EditorState, type Extension } from '@codemirror/state'
@@ -16,6 +22,8 @@ import {
   type ViewUpdate,
   WidgetType,
 } from '@codemirror/view'
+import { tagHighlighter, tags } from '@lezer/highlight'
+import { GFM, parser } from '@lezer/markdown'
 import { type HiddenRun, partsOf } from '../../../../text/visible.ts'
 import { chipOf } from '../../parts/hidden.tsx'
 
@@ -135,17 +143,48 @@ const hiddenMarks = ViewPlugin.fromClass(
   { decorations: ({ decorations }) => decorations },
 )
 
+const languageData = defineLanguageFacet()
+
+/** As the page renders it. The parser alone: the usual package brings HTML, CSS and JavaScript. */
+const markdown = new Language(
+  languageData,
+  parser.configure([
+    GFM,
+    { props: [languageDataProp.add((type) => (type.isTop ? languageData : undefined))] },
+  ]),
+  [],
+  'markdown',
+)
+
+/** Their colors are in memory.css, for both schemes. */
+const highlighter = tagHighlighter([
+  { tag: tags.heading, class: 'md-heading' },
+  { tag: tags.strong, class: 'md-strong' },
+  { tag: tags.emphasis, class: 'md-emphasis' },
+  { tag: tags.strikethrough, class: 'md-struck' },
+  { tag: [tags.link, tags.url], class: 'md-link' },
+  { tag: [tags.monospace, tags.labelName, tags.escape, tags.character], class: 'md-code' },
+  { tag: tags.quote, class: 'md-quote' },
+  {
+    tag: [tags.processingInstruction, tags.contentSeparator, tags.atom, tags.comment],
+    class: 'md-mark',
+  },
+])
+
 function shared(label: string): readonly Extension[] {
   const nonce = document.querySelector('meta[name="style-nonce"]')?.getAttribute('content') ?? ''
   return [
     EditorView.cspNonce.of(nonce),
-    EditorView.contentAttributes.of({ 'aria-label': label }),
+    // A text that is only read, in a merge, is scrolled with the keyboard too.
+    EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
     EditorView.lineWrapping,
     // A text keeps its line endings.
     EditorState.lineSeparator.of('\n'),
     lineNumbers(),
     drawSelection(),
     hiddenMarks,
+    markdown.extension,
+    syntaxHighlighting(highlighter),
     highlightSelectionMatches(),
   ]
 }

@@ -119,6 +119,22 @@ describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
     await expectAccessible(page)
   })
 
+  test('asks before it forgets a remote', async () => {
+    const { page, store } = await opened('/sync')
+    const forget = page.getByRole('button', { name: 'Forget the remote origin' })
+    await forget.click()
+    const question = page.getByRole('dialog', { name: 'Forget the remote origin?' })
+    await question.getByText(/^It lacks \d+ commits of this device/).waitFor()
+    await expectAccessible(page)
+    await question.getByRole('button', { name: 'Cancel' }).click()
+    await question.waitFor({ state: 'detached' })
+    expect(await store.remotes.list()).toHaveLength(1)
+    await forget.click()
+    await question.getByRole('button', { name: 'Forget it' }).click()
+    await page.getByText('The store has no remote.').waitFor()
+    expect(await store.remotes.list()).toEqual([])
+  })
+
   test('verifies every commit and reports on screen and as CSV', async () => {
     const { page } = await opened('/audit')
     await page.getByText('all of it holds').waitFor()

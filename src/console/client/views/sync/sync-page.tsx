@@ -4,9 +4,10 @@ import { useState } from 'preact/hooks'
 import type { ResultOf, SyncReport } from '../../../../operations/console/contract.ts'
 import { addressOf } from '../../core/address.ts'
 import { ask } from '../../core/ask.ts'
-import { mayManage, overview } from '../../core/state.ts'
+import { mayManage, notice, overview } from '../../core/state.ts'
 import { useAction } from '../../core/use-action.ts'
 import { useAsk } from '../../core/use-ask.ts'
+import { Question } from '../../parts/dialog.tsx'
 import { Field, submitting } from '../../parts/field.tsx'
 import { Failure, ProgressBar } from '../../parts/labels.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
@@ -15,7 +16,7 @@ import { countOf, relativeTime, sizeText } from '../../parts/times.ts'
 export function SyncPage() {
   const { data, failure } = useAsk('sync.remotes', {})
   const sync = useAction<SyncReport>()
-  const remove = useAction<object>()
+  const [forgotten, forget] = useState<Remote>()
   return (
     <>
       <h1>Sync</h1>
@@ -27,64 +28,100 @@ export function SyncPage() {
           remotes={data.remotes}
           isSyncing={sync.isRunning}
           onSync={(remote) => void sync.run((options) => ask('sync.run', { remote }, options))}
-          onForget={(name) => void remove.run(() => ask('remotes.remove', { name }))}
+          onForget={forget}
         />
       )}
       <p role="status">{sync.isRunning && 'Syncing…'}</p>
       <ProgressBar progress={sync.progress} />
       <Failure failure={sync.failure} />
-      <Failure failure={remove.failure} />
       {sync.result !== undefined && <Synced report={sync.result} />}
       {mayManage.value && <AddRemote />}
+      {forgotten !== undefined && (
+        <ForgetDialog remote={forgotten} onClose={() => forget(undefined)} />
+      )}
     </>
   )
 }
 
+type Remote = ResultOf<'sync.remotes'>['remotes'][number]
+
 interface RemotesProps {
-  readonly remotes: ResultOf<'sync.remotes'>['remotes']
+  readonly remotes: readonly Remote[]
   readonly isSyncing: boolean
   readonly onSync: (remote: string) => void
-  readonly onForget: (remote: string) => void
+  readonly onForget: (remote: Remote) => void
 }
 
 function Remotes({ remotes, isSyncing, onSync, onForget }: RemotesProps) {
   const maySync = overview.value?.access === 'read_write'
   return (
     <ListTable label="Remotes" heads={['Remote', 'Address', 'State', 'Actions']}>
-      {remotes.map(({ name, url, unsent, syncedAt, evidence }) => (
-        <tr key={name}>
-          <th scope="row">{name}</th>
-          <td>{url}</td>
-          <td>
-            {stateOf(unsent)}
-            {syncedAt !== undefined && `, synced ${relativeTime(syncedAt)}`}
-            {evidence !== undefined && '; a refused head is kept as evidence'}
-          </td>
-          <td class="row-acts">
-            {maySync && (
-              <button
-                type="button"
-                class="pri"
-                aria-disabled={isSyncing}
-                onClick={() => onSync(name)}
-              >
-                Sync now
-              </button>
-            )}{' '}
-            {mayManage.value && (
-              <button
-                type="button"
-                class="risk"
-                aria-label={`Forget the remote ${name}`}
-                onClick={() => onForget(name)}
-              >
-                Forget
-              </button>
-            )}
-          </td>
-        </tr>
-      ))}
+      {remotes.map((remote) => {
+        const { name, url, unsent, syncedAt, evidence } = remote
+        return (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td>{url}</td>
+            <td>
+              {stateOf(unsent)}
+              {syncedAt !== undefined && `, synced ${relativeTime(syncedAt)}`}
+              {evidence !== undefined && '; a refused head is kept as evidence'}
+            </td>
+            <td class="row-acts">
+              {maySync && (
+                <button
+                  type="button"
+                  class="pri"
+                  aria-disabled={isSyncing}
+                  onClick={() => onSync(name)}
+                >
+                  Sync now
+                </button>
+              )}{' '}
+              {mayManage.value && (
+                <button
+                  type="button"
+                  class="risk"
+                  aria-label={`Forget the remote ${name}`}
+                  onClick={() => onForget(remote)}
+                >
+                  Forget…
+                </button>
+              )}
+            </td>
+          </tr>
+        )
+      })}
     </ListTable>
+  )
+}
+
+interface ForgetDialogProps {
+  readonly remote: Remote
+  readonly onClose: () => void
+}
+
+function ForgetDialog({ remote: { name, url, unsent }, onClose }: ForgetDialogProps) {
+  return (
+    <Question
+      title={`Forget the remote ${name}?`}
+      verb="Forget it"
+      isRisk
+      onClose={onClose}
+      onRun={async () => {
+        await ask('remotes.remove', { name })
+        notice.value = 'Forgotten'
+        onClose()
+      }}
+    >
+      <p>
+        This device will no longer sync with <code>{url}</code>. Nothing is deleted, there or here;
+        to sync again, add its address again.
+      </p>
+      {unsent !== undefined && unsent > 0 && (
+        <p class="failure">It lacks {countOf(unsent, 'commit')} of this device.</p>
+      )}
+    </Question>
   )
 }
 

@@ -92,11 +92,14 @@ function Stores() {
   if (stores.value.length === 0 || store !== undefined) return <Frame key={store ?? ''} />
   return (
     <main class="outside">
+      <Logo />
       <h1>Memory stores</h1>
       <ul class="hits">
         {stores.value.map(({ storeId, name }) => (
           <li key={storeId}>
-            <a href={addressOf.store(storeId)}>{name}</a> <span class="dim">{storeId}</span>
+            <a href={addressOf.store(storeId)}>{name}</a>
+            <br />
+            <code class="dim">{storeId}</code>
           </li>
         ))}
       </ul>

@@ -80,17 +80,20 @@ function PastBanner() {
   const shown = moment.value
   return (
     <div class="banner" role="status">
-      <b>As it was{shown !== undefined && ` on ${absoluteTime(shown.time)}`}.</b>
-      {shown !== undefined && ` Commit ${shown.position} of ${shown.commits}.`}
+      <span class="of">
+        <b>As it was{shown !== undefined && ` on ${absoluteTime(shown.time)}`}.</b>
+        {shown !== undefined && ` Commit ${shown.position} of ${shown.commits}.`}
+      </span>
       <span class="sp" />
       {shown !== undefined && (
         <>
           <a class="button" href={addressOf.compare(shown.commit)}>
-            Compare with now
+            Compare<span class="wide-only"> with now</span>
           </a>
           {mayRollBack && (
             <a class="button" href={addressOf.rollback(shown.commit)}>
-              Roll everything back to here…
+              Roll <span class="wide-only">everything </span>back
+              <span class="wide-only"> to here</span>…
             </a>
           )}
         </>
@@ -175,8 +178,8 @@ function Bar() {
         <strong>{name === '' ? 'gitlocket' : name}</strong>
       </a>
       {storeNow.value !== undefined && (
-        <a class="chip" href="/" title="All stores">
-          <Icon name="memories" />
+        <a class="chip stores" href="/" title="All stores">
+          <Icon name="stores" />
           <span class="label">All stores</span>
         </a>
       )}

@@ -98,8 +98,10 @@ function Found({ id, found, active, onChoose }: FoundProps) {
             onClick={() => onChoose(entry)}
           >
             <span class="name">{entry.name}</span>
-            {entry.note !== undefined && <span class="dim">{entry.note}</span>}
-            <span class="tag">{entry.kind}</span>
+            <span>
+              {entry.note !== undefined && <span class="dim">{entry.note}</span>}{' '}
+              <span class="tag">{entry.kind}</span>
+            </span>
           </li>
         ))}
       </ul>

@@ -3,7 +3,9 @@
 
 import { useLocation } from 'preact-iso'
 import { useEffect, useRef } from 'preact/hooks'
-import { isDrawerOpen } from '../core/state.ts'
+import { storeNow } from '../core/address.ts'
+import { isDrawerOpen, overview } from '../core/state.ts'
+import { Icon, Logo } from '../parts/icons.tsx'
 import { MemoryTree } from './memory-tree.tsx'
 import { Rail } from './views.tsx'
 
@@ -16,7 +18,7 @@ export function Side({ withTree }: { readonly withTree: boolean }) {
     if (!isOpen) return undefined
     const side = box.current
     if (side?.contains(document.activeElement) === false) {
-      const first = side.querySelector<HTMLElement>('[role=tree]') ?? side.querySelector('a')
+      const first = side.querySelector<HTMLElement>('[role=tree]') ?? side.querySelector('.rail a')
       first?.focus()
     }
     const onKey = ({ key }: KeyboardEvent): void => {
@@ -43,6 +45,16 @@ export function Side({ withTree }: { readonly withTree: boolean }) {
           if (target instanceof Element && target.closest('a') !== null) close()
         }}
       >
+        <nav class="side-store" aria-label="Store">
+          <Logo />
+          <strong>{overview.value?.name}</strong>
+          {storeNow.value !== undefined && (
+            <a class="chip" href="/">
+              <Icon name="stores" />
+              All stores
+            </a>
+          )}
+        </nav>
         <Rail />
         {withTree && <MemoryTree />}
       </div>

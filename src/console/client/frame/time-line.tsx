@@ -138,10 +138,10 @@ function Slider({ commits, known, when }: SliderProps) {
       <input
         id="moment"
         type="range"
-        min={1}
+        min={commits === 1 ? 0 : 1}
         max={commits}
         value={position}
-        disabled={commitCount.value === undefined}
+        disabled={commitCount.value === undefined || commits === 1}
         aria-valuetext={wanted === undefined ? `${when}, ${where}` : where}
         onInput={({ currentTarget }) => void move(Number(currentTarget.value))}
         onKeyDown={(event) => {

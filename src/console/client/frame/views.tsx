@@ -175,6 +175,11 @@ function NoSuchPage() {
     <>
       <h1>There is nothing here</h1>
       <p>The address may be of another store, or of an earlier version of the console.</p>
+      <p>
+        <a class="button" href="/">
+          Start page
+        </a>
+      </p>
     </>
   )
 }

@@ -104,9 +104,9 @@ function Table({ label, rows, onUnfold }: TableProps) {
         </caption>
         <colgroup>
           <col class="ln" />
-          <col />
-          <col class="ln" />
           {!isInline.value && <col />}
+          <col class="ln" />
+          <col />
         </colgroup>
         <tbody>
           {rows.map((row) =>
@@ -134,8 +134,8 @@ function Row({ row: { isEqual, left, right } }: { readonly row: DiffRow }) {
     return (
       <tr>
         <td class="ln">{left?.number}</td>
-        <Text line={line} sign={isEqual ? '' : left === undefined ? '+' : '−'} />
         <td class="ln">{right?.number}</td>
+        <Text line={line} sign={isEqual ? '' : left === undefined ? '+' : '−'} />
       </tr>
     )
   }

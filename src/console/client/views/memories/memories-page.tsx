@@ -44,12 +44,16 @@ function RecentGroups() {
   return (
     <section>
       <h2>Recent activity</h2>
-      <ul class="hits">
-        {data.data.map(({ versionId, session, actor, memories, last }) => (
+      <ul class="hits recent">
+        {data.data.map(({ versionId, session, actor, memories, last, reasons }) => (
           <li key={versionId}>
-            <a href={addressOf.group(versionId)}>{writerOf({ session, createdBy: actor })}</a>{' '}
+            <a href={addressOf.group(versionId)}>{writerOf({ session, createdBy: actor })}</a>
+            {reasons.slice(0, 1).map((reason) => (
+              <q key={reason}>{reason}</q>
+            ))}
+            <span class="sp" />
             <span class="dim">
-              {countOf(memories, 'memory')}, {relativeTime(last)}
+              {countOf(memories, 'memory')} · {relativeTime(last)}
             </span>
           </li>
         ))}

@@ -149,9 +149,9 @@ function Facts({ version }: { readonly version: CountedVersion }) {
 /** A side without lines is left out, unless both are. */
 function Lines({ added, removed }: { readonly added: number; readonly removed: number }) {
   return (
-    <>
+    <span class="sum">
       {(added > 0 || removed === 0) && <ins>+{added}</ins>} {removed > 0 && <del>−{removed}</del>}
-    </>
+    </span>
   )
 }
 

@@ -199,8 +199,11 @@ function Origin({ blame, index, memoryId }: OriginProps) {
   const version = blame.versions[index]
   if (version === undefined) return null
   return (
-    <a href={addressOf.memory(memoryId, { tab: 'changes', to: version.versionId })}>
-      {writerOf(version)}, {absoluteTime(version.createdAt)}
+    <a
+      href={addressOf.memory(memoryId, { tab: 'changes', to: version.versionId })}
+      title={`${writerOf(version)}, ${absoluteTime(version.createdAt)}`}
+    >
+      {writerOf(version)} · {relativeTime(version.createdAt)}
     </a>
   )
 }

@@ -1,5 +1,6 @@
 // The name and limits of the store, and the guard against secrets.
 
+import { Fragment } from 'preact'
 import { useState } from 'preact/hooks'
 import type { InputOf, ResultOf, SettingsView } from '../../../../operations/console/contract.ts'
 import { addressOf } from '../../core/address.ts'
@@ -34,9 +35,9 @@ export function SettingsPage() {
 }
 
 const keyCommands = [
-  ['gitlocket key passwd', 'a new passphrase'],
-  ['gitlocket key recovery', 'a new recovery key'],
-  ['gitlocket key rotate', 'new keys for everything written from now on'],
+  ['gitlocket key passwd', 'A new passphrase'],
+  ['gitlocket key recovery', 'A new recovery key'],
+  ['gitlocket key rotate', 'New keys for later changes'],
 ] as const
 
 function Keys() {
@@ -44,11 +45,16 @@ function Keys() {
     <section>
       <h2>Keys and passphrase</h2>
       <p>They are changed in a terminal:</p>
-      {keyCommands.map(([command, what]) => (
-        <div class="copied" key={command}>
-          <CopiedText label={command} text={command} /> <span class="dim">{what}</span>
-        </div>
-      ))}
+      <dl>
+        {keyCommands.map(([command, what]) => (
+          <Fragment key={command}>
+            <dt>{what}</dt>
+            <dd>
+              <CopiedText label={command} text={command} />
+            </dd>
+          </Fragment>
+        ))}
+      </dl>
     </section>
   )
 }

@@ -16,7 +16,7 @@ import { countOf, relativeTime, sizeText } from '../../parts/times.ts'
 export function SyncPage() {
   const { data, failure } = useAsk('sync.remotes', {})
   const sync = useAction<SyncReport>()
-  const [forgotten, forget] = useState<Remote>()
+  const [forgotten, forget] = useState<ListedRemote>()
   return (
     <>
       <h1>Sync</h1>
@@ -43,13 +43,13 @@ export function SyncPage() {
   )
 }
 
-type Remote = ResultOf<'sync.remotes'>['remotes'][number]
+type ListedRemote = ResultOf<'sync.remotes'>['remotes'][number]
 
 interface RemotesProps {
-  readonly remotes: readonly Remote[]
+  readonly remotes: readonly ListedRemote[]
   readonly isSyncing: boolean
   readonly onSync: (remote: string) => void
-  readonly onForget: (remote: Remote) => void
+  readonly onForget: (remote: ListedRemote) => void
 }
 
 function Remotes({ remotes, isSyncing, onSync, onForget }: RemotesProps) {
@@ -97,7 +97,7 @@ function Remotes({ remotes, isSyncing, onSync, onForget }: RemotesProps) {
 }
 
 interface ForgetDialogProps {
-  readonly remote: Remote
+  readonly remote: ListedRemote
   readonly onClose: () => void
 }
 

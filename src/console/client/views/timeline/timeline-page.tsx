@@ -235,8 +235,11 @@ function GroupedDiff({ memory }: { readonly memory: GroupedMemory | undefined })
   return (
     <>
       <p>
-        <a href={addressOf.memory(memoryId, { tab: 'changes', from: before, to: after })}>
-          Open the memory
+        <a
+          class="button"
+          href={addressOf.memory(memoryId, { tab: 'changes', from: before, to: after })}
+        >
+          Open
         </a>
       </p>
       <VersionsDiff before={before} after={after} label={`${path ?? memoryId}, before and after`} />

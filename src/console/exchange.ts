@@ -69,15 +69,15 @@ async function answerPost(
   if (!keys.isKnown(request.headers.get('authorization'))) throw locked('A key is needed')
   const question = /^\/ask\/([a-zA-Z.]{1,64})$/.exec(pathname)?.[1]
   if (question !== undefined) {
-    const { subject } = subjectOf(context, request)
+    const { subject } = await subjectOf(context, request)
     const input = await inputOf(request, BODY_BYTES_MAX)
     return lines(answerLines(subject, { name: question, input, signal, clock }))
   }
   if (pathname === '/events') {
-    const { subject, storeId } = subjectOf(context, request)
+    const { subject, storeId } = await subjectOf(context, request)
     return lines(context.events.of(subject, storeId).stream())
   }
-  if (pathname === '/stores') return json({ stores: subjects.stores() })
+  if (pathname === '/stores') return json({ stores: await subjects.stores() })
   if (pathname === '/token') {
     used()
     return json({ token: keys.newToken() })
@@ -89,9 +89,9 @@ async function answerPost(
 }
 
 /** The store that the request names; of a console of one store it names none. */
-function subjectOf({ subjects }: ConsoleExchange, { headers }: Request) {
+async function subjectOf({ subjects }: ConsoleExchange, { headers }: Request) {
   const storeId = headers.get('gitlocket-store') ?? undefined
-  const subject = subjects.find(storeId)
+  const subject = await subjects.find(storeId)
   if (subject === undefined) throw new StoreError('not_found', 'There is no such memory store')
   return { subject, storeId }
 }

@@ -24,10 +24,10 @@ export interface NewHostedStore extends HostRecovery {
 
 export interface HostAdministration {
   /** The first is where keys belong unless told otherwise. */
-  workspaces(): readonly Workspace[]
+  workspaces(): Promise<readonly Workspace[]>
   createWorkspace(name: string): Promise<Workspace>
   /** Oldest first, revoked ones too. */
-  keys(): readonly ApiKey[]
+  keys(): Promise<readonly ApiKey[]>
   /** The token is returned here and nowhere else. Rejects with `not_found` for the workspace. */
   createKey(
     name: string,
@@ -36,7 +36,7 @@ export interface HostAdministration {
   /** Rejects with `not_found`. A key remains revoked for good. */
   revokeKey(keyId: string): Promise<ApiKey>
   /** Of all workspaces, newest first, archived ones too. */
-  stores(): readonly HostedStore[]
+  stores(): Promise<readonly HostedStore[]>
   /** Rejects with `not_found` for the workspace, and as `Host.create` does. */
   createStore(store: NewHostedStore): Promise<HostedStore>
   /** Opens a store, also next to the server. Rejects with `not_found`, and as `openStore` does. */
@@ -74,17 +74,17 @@ interface AdministrationParts {
 function administrationOf(parts: AdministrationParts): HostAdministration {
   const { directory, catalogue, credentials } = parts
   return {
-    workspaces: () => catalogue.workspaces,
+    workspaces: () => catalogue.workspaces(),
     createWorkspace: (name) => catalogue.addWorkspace(name),
     keys: () => credentials.keys(),
     async createKey(name, workspaceId) {
-      return credentials.createKey(getWorkspace(catalogue, workspaceId), name)
+      return credentials.createKey(await getWorkspace(catalogue, workspaceId), name)
     },
     revokeKey: (keyId) => credentials.revokeKey(keyId),
-    stores: () => catalogue.stores,
+    stores: () => catalogue.stores(),
     createStore: (store) => createStore(parts, store),
     async use(storeId, work) {
-      if (catalogue.find(storeId) === undefined) missing()
+      if ((await catalogue.find(storeId)) === undefined) missing()
       const store = await openStore(directory.placeOf(storeId))
       try {
         return await work(store)
@@ -100,7 +100,7 @@ async function createStore(
   { directory, catalogue, notice }: AdministrationParts,
   { name, actor, workspaceId, limits: storeLimits, refuseSecrets, ...recovery }: NewHostedStore,
 ): Promise<HostedStore> {
-  const caller = { actor, workspaceId: getWorkspace(catalogue, workspaceId) }
+  const caller = { actor, workspaceId: await getWorkspace(catalogue, workspaceId) }
   const made = { recovery, storeLimits, refuseSecrets, cacheBudget: undefined }
   return new HostedStores({ directory, catalogue, notice, ...made }).createApart(caller, {
     name,
@@ -110,8 +110,11 @@ async function createStore(
 }
 
 /** Its id; of the first without one. Throws `not_found`. */
-function getWorkspace({ workspaces }: Catalogue, workspaceId: string | undefined): string {
-  const found = workspaces.find((one) => {
+async function getWorkspace(
+  catalogue: Catalogue,
+  workspaceId: string | undefined,
+): Promise<string> {
+  const found = (await catalogue.workspaces()).find((one) => {
     return workspaceId === undefined || one.workspaceId === workspaceId
   })
   if (found === undefined) throw new StoreError('not_found', 'There is no such workspace')

@@ -11,7 +11,7 @@ import type { DataDirectory, HostNotice } from './data-directory.ts'
 export interface BackgroundSyncParts {
   readonly directory: DataDirectory
   readonly everyMs: number
-  readonly storeIds: () => readonly string[]
+  readonly storeIds: () => Promise<readonly string[]>
   /** Works with an open store. */
   readonly use: (storeId: string, work: (store: MemoryStore) => Promise<void>) => Promise<void>
   readonly notice: (notice: HostNotice) => void
@@ -57,7 +57,7 @@ export class BackgroundSync {
   }
 
   async #syncAll(): Promise<void> {
-    for (const storeId of this.#parts.storeIds()) {
+    for (const storeId of await this.#parts.storeIds()) {
       // Ten thousand stores without a remote: requests go on in the meantime.
       await pause(undefined)
       if (this.#ending.signal.aborted) return

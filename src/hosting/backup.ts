@@ -44,8 +44,8 @@ export async function backupHost(options: BackupOptions, target: string): Promis
     for (;;) {
       // Before the catalogue, which then has every workspace that a key names.
       const secrets = await credentials.snapshot()
-      const { value, bytes } = await catalogue.snapshot()
-      const listed = value.stores.map(({ storeId }) => storeId)
+      const { lists, bytes } = await catalogue.snapshot()
+      const listed = lists.stores.map(({ storeId }) => storeId)
       const next = listed.filter((storeId) => !copied.has(storeId))
       for (const storeId of next) {
         copied.set(storeId, await copyStore(directory, catalogue, { storeId, target, notice }))
@@ -104,8 +104,8 @@ async function restoreFiles(
   await Credentials.open(directory, notice, true)
   await copyFiles(disk, `${source}/stores`, directory.stores, () => true)
   await copyFiles(disk, source, path, (file) => file === 'catalogue')
-  const { stores } = await Catalogue.open(directory, notice, true)
-  const storeIds = stores.map(({ storeId }) => storeId)
+  const catalogue = await Catalogue.open(directory, notice, true)
+  const storeIds = (await catalogue.stores()).map(({ storeId }) => storeId)
   return acceptStores(directory, storeIds, notice)
 }
 
@@ -139,7 +139,7 @@ async function copyStore(
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     disk.removeTree(to)
-    if (catalogue.find(storeId) !== undefined) notice({ about: storeId, error })
+    if ((await catalogue.find(storeId)) !== undefined) notice({ about: storeId, error })
     return false
   }
 }

@@ -1,15 +1,22 @@
-// What a server knows of its workspaces and stores without opening any: a sealed file that is
-// replaced as a whole, so that a deleted name no longer exists. The server changes it; the command
-// line adds workspaces and stores while it runs.
+// What a server knows of its workspaces and stores without opening any. No history keeps a deleted
+// name. The server changes it; the command line adds workspaces and stores while it runs.
 
-import { StoreError } from '../errors.ts'
+import { assert, StoreError } from '../errors.ts'
 import { hasControls } from '../format/characters.ts'
 import { pairsOf, type Settings } from '../format/settings.ts'
 import { storeNameCharactersMax } from '../limits.ts'
 import type { Page } from '../page.ts'
 import type { StoreInfo } from '../store/store-report.ts'
 import type { DataDirectory, HostNotice } from './data-directory.ts'
-import { SealedFile } from './sealed-file.ts'
+import {
+  type HostRecords,
+  placeIn,
+  type RecordPosition,
+  type RecordsSnapshot,
+  type RecordTables,
+  type StoredRecord,
+  untilChanged,
+} from './host-records.ts'
 
 export interface Workspace {
   /** `wrkspc_…` */
@@ -41,11 +48,26 @@ export interface HostedStoreQuery {
   readonly page?: string | undefined
 }
 
-interface CatalogueValue {
+/** The type of the records of each table. */
+interface CatalogueRecords {
   /** The first is where keys belong unless told otherwise. */
-  readonly workspaces: readonly Workspace[]
-  /** Newest first; of one time, by id, the greatest first. */
-  readonly stores: readonly HostedStore[]
+  readonly workspaces: Workspace
+  readonly stores: HostedStore
+}
+
+const tables: RecordTables<CatalogueRecords> = {
+  workspaces: {
+    idOf: ({ workspaceId }) => workspaceId,
+    scopeOf: () => '',
+    timeOf: ({ createdAt }) => createdAt,
+    order: 'added',
+  },
+  stores: {
+    idOf: ({ storeId }) => storeId,
+    scopeOf: ({ workspaceId }) => workspaceId,
+    timeOf: ({ createdAt }) => createdAt,
+    order: 'newest',
+  },
 }
 
 /** Whose stores are listed: a workspace, or what a session reaches of it. */
@@ -56,13 +78,11 @@ export interface StoreScope {
 
 export class Catalogue {
   readonly #directory: DataDirectory
-  readonly #file: SealedFile<CatalogueValue>
-  #indexed: CatalogueValue | undefined
-  #byId: ReadonlyMap<string, HostedStore> = new Map()
+  readonly #records: HostRecords<CatalogueRecords>
 
-  private constructor(directory: DataDirectory, file: SealedFile<CatalogueValue>) {
+  private constructor(directory: DataDirectory, records: HostRecords<CatalogueRecords>) {
     this.#directory = directory
-    this.#file = file
+    this.#records = records
   }
 
   static async open(
@@ -70,107 +90,94 @@ export class Catalogue {
     notice: (notice: HostNotice) => void,
     acceptRolledBack: boolean,
   ): Promise<Catalogue> {
-    const role = 'catalogue'
-    const file = await SealedFile.open<CatalogueValue>(
-      {
-        ...directory.file(role),
-        first: () => {
-          if (!acceptRolledBack && directory.storeIds().length > 0) throw lost()
-          return { workspaces: [newWorkspace(directory, 'default')], stores: [] }
-        },
-        notice: (error) => notice({ about: role, error }),
-      },
-      acceptRolledBack,
-    )
-    return new Catalogue(directory, file)
+    const first = () => ({ workspaces: [newWorkspace(directory, 'default')], stores: [] })
+    const options = { role: 'catalogue', tables, first, notice, acceptRolledBack } as const
+    return new Catalogue(directory, await directory.openRecords<CatalogueRecords>(options))
   }
 
   /** Whether an old one was accepted when this was opened. */
   get wasRolledBack(): boolean {
-    return this.#file.wasRolledBack
+    return this.#records.wasRolledBack
   }
 
-  get workspaces(): readonly Workspace[] {
-    return this.#file.read().workspaces
+  workspaces(): Promise<readonly Workspace[]> {
+    return this.#records.list('workspaces')
   }
 
-  get stores(): readonly HostedStore[] {
-    return this.#file.read().stores
+  stores(): Promise<readonly HostedStore[]> {
+    return this.#records.list('stores')
   }
 
-  find(storeId: string): HostedStore | undefined {
-    const value = this.#file.read()
-    if (value !== this.#indexed) {
-      this.#byId = new Map(value.stores.map((store) => [store.storeId, store]))
-      this.#indexed = value
-    }
-    return this.#byId.get(storeId)
+  /** How many stores there are. */
+  count(): Promise<number> {
+    return this.#records.count('stores')
   }
 
-  page(scope: StoreScope, query: HostedStoreQuery): Page<HostedStore> {
+  async find(storeId: string): Promise<HostedStore | undefined> {
+    return (await this.#records.find('stores', storeId))?.record
+  }
+
+  async page(scope: StoreScope, query: HostedStoreQuery): Promise<Page<HostedStore>> {
     const { includeArchived = false, since = -Infinity, until = Infinity, limit } = query
     const after = query.page === undefined ? undefined : parsePlace(query.page)
-    const data: HostedStore[] = []
-    for (const store of this.stores) {
-      if (store.createdAt < since) break
-      if (after !== undefined && compareStores(store, after) <= 0) continue
-      if (store.createdAt > until || !isIn(scope, store)) continue
-      if (!includeArchived && store.archivedAt !== undefined) continue
-      const last = data.at(-1)
-      if (last !== undefined && data.length === limit) {
-        return { data, nextPage: formatPlace(last) }
-      }
-      data.push(store)
-    }
-    return { data, nextPage: undefined }
+    const { workspaceId, attached } = scope
+    const found = await this.#records.page('stores', {
+      scope: workspaceId,
+      among: attached && [...attached.keys()],
+      since,
+      until,
+      after,
+      isWanted: ({ archivedAt }) => includeArchived || archivedAt === undefined,
+      limit: limit + 1,
+    })
+    const last = found.length > limit ? found[limit - 1] : undefined
+    return { data: found.slice(0, limit), nextPage: last && formatPlace(last) }
   }
 
   /** Throws `store_full`. */
-  checkRoom(): void {
-    this.#file.checkRoom()
+  checkRoom(): Promise<void> {
+    return this.#records.checkRoom()
   }
 
   async add(workspaceId: string, info: StoreInfo): Promise<HostedStore> {
-    const store = describe(workspaceId, info)
-    await this.#file.update(({ workspaces, stores }) => {
-      return { workspaces, stores: [...stores, store].toSorted(compareStores) }
-    })
-    return store
+    const record = describe(workspaceId, info)
+    const isMade = await this.#records.change([{ kind: 'add', table: 'stores', record }])
+    assert(isMade, 'the id of a new store is random')
+    return record
   }
 
   /** Replaces the known facts about a store by its own. Throws `not_found`. */
-  async follow(info: StoreInfo): Promise<HostedStore> {
-    const { storeId } = info
-    const known = this.find(storeId)
-    if (known !== undefined && isSame(known, describe(known.workspaceId, info))) return known
-    const value = await this.#file.update((now) => {
-      const before = getStore(now, storeId)
-      const after = describe(before.workspaceId, info)
-      return { ...now, stores: now.stores.map((one) => (one === before ? after : one)) }
+  follow(info: StoreInfo): Promise<HostedStore> {
+    return untilChanged(async () => {
+      const { record: known, revision } = await this.#get(info.storeId)
+      const record = describe(known.workspaceId, info)
+      if (isSame(known, record)) return known
+      const step = { kind: 'replace', table: 'stores', record, revision } as const
+      return (await this.#records.change([step])) ? record : undefined
     })
-    return getStore(value, storeId)
   }
 
   /** Throws `not_found`. */
   async remove(storeId: string): Promise<void> {
-    await this.#file.update((value) => {
-      const store = getStore(value, storeId)
-      return { ...value, stores: value.stores.filter((one) => one !== store) }
-    })
+    const step = { kind: 'remove', table: 'stores', id: storeId } as const
+    if (!(await this.#records.change([step]))) missing()
   }
 
   /** Throws `invalid_input`. */
   async addWorkspace(name: string): Promise<Workspace> {
-    const workspace = newWorkspace(this.#directory, checkName(name))
-    await this.#file.update(({ workspaces, stores }) => {
-      return { workspaces: [...workspaces, workspace], stores }
-    })
-    return workspace
+    const record = newWorkspace(this.#directory, checkName(name))
+    const isMade = await this.#records.change([{ kind: 'add', table: 'workspaces', record }])
+    assert(isMade, 'the id of a new workspace is random')
+    return record
+  }
+
+  async #get(storeId: string): Promise<StoredRecord<HostedStore>> {
+    return (await this.#records.find('stores', storeId)) ?? missing()
   }
 
   /** For a copy. */
-  snapshot(): Promise<{ readonly value: CatalogueValue; readonly bytes: Uint8Array }> {
-    return this.#file.snapshot()
+  snapshot(): Promise<RecordsSnapshot<CatalogueRecords>> {
+    return this.#records.snapshot()
   }
 }
 
@@ -206,31 +213,14 @@ export function isIn({ workspaceId, attached }: StoreScope, store: HostedStore):
   return store.workspaceId === workspaceId && attached?.has(store.storeId) !== false
 }
 
-/** The place of a store in the list. */
-type StorePosition = Pick<HostedStore, 'createdAt' | 'storeId'>
-
-function compareStores(a: StorePosition, b: StorePosition): number {
-  return b.createdAt - a.createdAt || (a.storeId < b.storeId ? 1 : a.storeId > b.storeId ? -1 : 0)
+function formatPlace(store: HostedStore): string {
+  const { time, id } = placeIn(tables.stores, store)
+  return `${time} ${id}`
 }
 
-function formatPlace({ createdAt, storeId }: StorePosition): string {
-  return `${createdAt} ${storeId}`
-}
-
-function parsePlace(text: string): StorePosition {
-  const [time, storeId = ''] = text.split(' ')
-  return { createdAt: Number(time), storeId }
-}
-
-function getStore({ stores }: CatalogueValue, storeId: string): HostedStore {
-  return stores.find((one) => one.storeId === storeId) ?? missing()
-}
-
-function lost(): StoreError {
-  return new StoreError(
-    'rolled_back',
-    'There are stores and no list of them: put the file catalogue back, or a whole backup',
-  )
+function parsePlace(text: string): RecordPosition {
+  const [time, id = ''] = text.split(' ')
+  return { time: Number(time), id }
 }
 
 export function missing(): never {

@@ -1,14 +1,22 @@
-// The API keys and the sessions of a server, in a sealed file: hashes of their tokens, never the
-// tokens. A token has 256 random bits, so one hash is enough, and names its key or session, so that
-// there is one hash to compare. Must not know stores but by their ids.
+// The API keys and the sessions of a server, with hashes of their tokens and never the tokens. A
+// token has 256 random bits, so one hash is enough, and names its key or session, so that there is
+// one hash to compare. Must not know stores but by their ids.
 
 import { fromHex } from '../bytes.ts'
 import { equalSecrets, sha256OfText } from '../crypto/digest.ts'
-import { StoreError } from '../errors.ts'
+import { assert, StoreError } from '../errors.ts'
 import type { Actor } from '../format/change-record.ts'
 import { checkName } from './catalogue.ts'
 import type { DataDirectory, HostNotice } from './data-directory.ts'
-import { SealedFile } from './sealed-file.ts'
+import {
+  type HostRecords,
+  type Lists,
+  type RecordsSnapshot,
+  type RecordTables,
+  type RecordStep,
+  type RecordTally,
+  untilChanged,
+} from './host-records.ts'
 
 export type Access = 'read_write' | 'read_only'
 
@@ -59,17 +67,41 @@ interface StoredSession extends TokenHash {
   readonly instructions?: readonly (readonly [storeId: string, text: string])[]
 }
 
-interface CredentialsValue {
-  readonly keys: readonly (ApiKey & TokenHash)[]
-  readonly sessions: readonly StoredSession[]
+type StoredKey = ApiKey & TokenHash
+
+/** The type of the records of each table. */
+interface CredentialsRecords {
+  /** Oldest first. */
+  readonly keys: StoredKey
+  readonly sessions: StoredSession
 }
 
-/** What the index of the file finds by the digits of a token. */
-interface KnownCaller extends TokenHash {
+const tables: RecordTables<CredentialsRecords> = {
+  keys: {
+    idOf: ({ keyId }) => keyId,
+    scopeOf: ({ workspaceId }) => workspaceId,
+    timeOf: ({ createdAt }) => createdAt,
+    order: 'added',
+  },
+  sessions: {
+    idOf: ({ sessionId }) => sessionId,
+    scopeOf: ({ keyId }) => keyId,
+    timeOf: ({ expiresAt }) => expiresAt,
+    weightOf: ({ instructions = [] }) =>
+      instructions.reduce((sum, [, text]) => sum + text.length, 0),
+    order: 'added',
+  },
+}
+
+interface KnownCaller {
   readonly caller: Caller
-  /** Infinity for a key. */
+  /** What the hash of the caller's token must be. */
+  readonly hash: Uint8Array
+  /** Infinity for a key; -Infinity for a revoked one. */
   readonly expiresAt: number
 }
+
+const first = (): Lists<CredentialsRecords> => ({ keys: [], sessions: [] })
 
 const SECRET_BYTES = 32
 /**
@@ -80,17 +112,20 @@ const tokenForm = /^(?:glk|gls)_[0-9a-z]{26}_[A-Za-z0-9_-]{43}$/
 /** Characters of all instructions of one key at a time: each change writes them, too. */
 const instructionsMax = 1_000_000
 /** Of no token. */
-const noHash = '0'.repeat(64)
+const noHash = new Uint8Array(32)
+/** Where the kind and the id of a token end. */
+const TOKEN_KIND = 4
+const TOKEN_ID = 30
 
 export class Credentials {
   readonly #directory: DataDirectory
-  readonly #file: SealedFile<CredentialsValue>
-  #indexed: CredentialsValue | undefined
-  #known: ReadonlyMap<string, KnownCaller> = new Map()
+  readonly #records: HostRecords<CredentialsRecords>
+  /** The callers of records, which are asked for again and again. */
+  readonly #known = new WeakMap<StoredKey | StoredSession, KnownCaller>()
 
-  private constructor(directory: DataDirectory, file: SealedFile<CredentialsValue>) {
+  private constructor(directory: DataDirectory, records: HostRecords<CredentialsRecords>) {
     this.#directory = directory
-    this.#file = file
+    this.#records = records
   }
 
   static async open(
@@ -98,31 +133,26 @@ export class Credentials {
     notice: (notice: HostNotice) => void,
     acceptRolledBack: boolean,
   ): Promise<Credentials> {
-    const role = 'credentials'
-    const file = await SealedFile.open<CredentialsValue>(
-      {
-        ...directory.file(role),
-        first: () => ({ keys: [], sessions: [] }),
-        notice: (error) => notice({ about: role, error }),
-      },
-      acceptRolledBack,
-    )
-    return new Credentials(directory, file)
+    const options = { role: 'credentials', tables, first, notice, acceptRolledBack } as const
+    return new Credentials(directory, await directory.openRecords<CredentialsRecords>(options))
   }
 
   /** Whose token it is. An unknown one costs as much as one with a wrong secret. */
-  authenticate(token: string): Caller | undefined {
+  async authenticate(token: string): Promise<Caller | undefined> {
     if (!tokenForm.test(token)) return undefined
-    const known = this.#index().get(nameOf(token))
-    const hash = sha256OfText(token)
-    const isRight = equalSecrets(fromHex(hash), fromHex(known?.hash ?? noHash))
+    const digits = token.slice(TOKEN_KIND, TOKEN_ID)
+    const found = token.startsWith('gls_')
+      ? await this.#records.find('sessions', `sesn_${digits}`)
+      : await this.#records.find('keys', `apikey_${digits}`)
+    const known = found && this.#callerOf(found.record)
+    const isRight = equalSecrets(fromHex(sha256OfText(token)), known?.hash ?? noHash)
     if (known === undefined || !isRight) return undefined
     return known.expiresAt > this.#directory.clock() ? known.caller : undefined
   }
 
   /** Oldest first. */
-  keys(): readonly ApiKey[] {
-    return this.#file.read().keys.map(withoutHash)
+  async keys(): Promise<readonly ApiKey[]> {
+    return (await this.#records.list('keys')).map(withoutHash)
   }
 
   /** The token is returned here and nowhere else. */
@@ -134,24 +164,27 @@ export class Credentials {
     const token = this.#newToken('glk', keyId)
     const times = { createdAt: this.#directory.clock(), revokedAt: undefined }
     const key: ApiKey = { keyId, name: checkName(name), workspaceId, ...times }
-    await this.#update(({ keys, sessions }) => {
-      return { keys: [...keys, { ...key, hash: sha256OfText(token) }], sessions }
-    })
+    const record = { ...key, hash: sha256OfText(token) }
+    const isMade = await this.#change({ kind: 'add', table: 'keys', record })
+    assert(isMade, 'the id of a new key is random')
     return { key, token }
   }
 
   /** Ends a key and its sessions, at their next request. Throws `not_found`. */
-  async revokeKey(keyId: string): Promise<ApiKey> {
+  revokeKey(keyId: string): Promise<ApiKey> {
     const revokedAt = this.#directory.clock()
-    const { keys } = await this.#update((now) => {
-      const key = getKey(now.keys, keyId)
-      if (key.revokedAt !== undefined) return now
-      return {
-        keys: now.keys.map((one) => (one === key ? { ...key, revokedAt } : one)),
-        sessions: now.sessions.filter((session) => session.keyId !== keyId),
-      }
+    return untilChanged(async () => {
+      const found = await this.#records.find('keys', keyId)
+      if (found === undefined) throw noKey()
+      if (found.record.revokedAt !== undefined) return withoutHash(found.record)
+      const { revision } = found
+      const record = { ...found.record, revokedAt }
+      const isMade = await this.#change(
+        { kind: 'replace', table: 'keys', record, revision },
+        { kind: 'clear', table: 'sessions', scope: keyId },
+      )
+      return isMade ? withoutHash(record) : undefined
     })
-    return withoutHash(getKey(keys, keyId))
   }
 
   async createSession(
@@ -162,47 +195,54 @@ export class Credentials {
     const sessionId = this.#directory.newId('sesn_')
     const token = this.#newToken('gls', sessionId)
     const expiresAt = this.#directory.clock() + lifeMs
-    const reach = reachOf(resources)
-    const session = {
+    const hash = sha256OfText(token)
+    await this.#addSession({
       sessionId,
       keyId,
       workspaceId,
       expiresAt,
-      hash: sha256OfText(token),
-      ...reach,
-    }
-    await this.#update(({ keys, sessions }) => {
-      // It may have been revoked since the request was authenticated.
-      if (getKey(keys, keyId).revokedAt !== undefined) throw noKey()
-      const all = [...sessions, session]
-      checkLimits(all.filter((one) => one.keyId === keyId))
-      return { keys, sessions: all }
+      hash,
+      ...reachOf(resources),
     })
     return { sessionId, token, expiresAt }
   }
 
   /** Throws `not_found`, also for a session of another workspace. */
   async endSession(workspaceId: string, sessionId: string): Promise<void> {
-    await this.#update(({ keys, sessions }) => {
-      const found = sessions.find((one) => one.sessionId === sessionId)
-      if (found === undefined || found.workspaceId !== workspaceId) throw noSession()
-      return { keys, sessions: sessions.filter((one) => one !== found) }
-    })
+    const found = await this.#records.find('sessions', sessionId)
+    if (found?.record.workspaceId !== workspaceId) throw noSession()
+    const isMade = await this.#change({ kind: 'remove', table: 'sessions', id: sessionId })
+    if (!isMade) throw noSession()
   }
 
   /** For a copy. */
-  snapshot(): Promise<{ readonly value: CredentialsValue; readonly bytes: Uint8Array }> {
-    return this.#file.snapshot()
+  snapshot(): Promise<RecordsSnapshot<CredentialsRecords>> {
+    return this.#records.snapshot()
+  }
+
+  #addSession(record: StoredSession): Promise<true> {
+    const { keyId } = record
+    return untilChanged(async () => {
+      const key = await this.#records.find('keys', keyId)
+      // It may have been revoked since the request was authenticated.
+      if (key === undefined || key.record.revokedAt !== undefined) throw noKey()
+      const tally = await this.#records.tally('sessions', keyId, this.#directory.clock())
+      const weight = tally.weight + (tables.sessions.weightOf?.(record) ?? 0)
+      checkLimits({ count: tally.count + 1, weight })
+      const limit = { count: sessionsMax, weight: instructionsMax }
+      const isMade = await this.#change(
+        { kind: 'expect', table: 'keys', id: keyId, revision: key.revision },
+        { kind: 'add', table: 'sessions', record },
+        { kind: 'bound', table: 'sessions', scope: keyId, ...limit },
+      )
+      return isMade || undefined
+    })
   }
 
   /** Every write leaves out expired sessions. */
-  #update(change: (now: CredentialsValue) => CredentialsValue): Promise<CredentialsValue> {
-    return this.#file.update((now) => {
-      const time = this.#directory.clock()
-      const sessions = now.sessions.filter(({ expiresAt }) => expiresAt > time)
-      const live = sessions.length < now.sessions.length ? { ...now, sessions } : now
-      return change(live)
-    })
+  #change(...steps: readonly RecordStep<CredentialsRecords>[]): Promise<boolean> {
+    const until = this.#directory.clock()
+    return this.#records.change([{ kind: 'expire', table: 'sessions', until }, ...steps])
   }
 
   #newToken(kind: 'glk' | 'gls', id: string): string {
@@ -210,22 +250,16 @@ export class Credentials {
     return `${kind}_${digitsOf(id)}_${secret}`
   }
 
-  #index(): ReadonlyMap<string, KnownCaller> {
-    const value = this.#file.read()
-    if (value === this.#indexed) return this.#known
-    const keys = value.keys.filter(({ revokedAt }) => revokedAt === undefined)
-    this.#known = new Map([
-      ...keys.map((key) => [`glk_${digitsOf(key.keyId)}`, knownKey(key)] as const),
-      ...value.sessions.map(
-        (one) => [`gls_${digitsOf(one.sessionId)}`, knownSession(one)] as const,
-      ),
-    ])
-    this.#indexed = value
-    return this.#known
+  #callerOf(record: StoredKey | StoredSession): KnownCaller {
+    const known = this.#known.get(record)
+    if (known !== undefined) return known
+    const made = 'sessionId' in record ? knownSession(record) : knownKey(record)
+    this.#known.set(record, made)
+    return made
   }
 }
 
-function knownKey({ keyId, workspaceId, hash }: ApiKey & TokenHash): KnownCaller {
+function knownKey({ keyId, workspaceId, hash, revokedAt }: StoredKey): KnownCaller {
   const actor = { type: 'api', id: keyId } as const
   const caller: Caller = {
     actor,
@@ -234,7 +268,7 @@ function knownKey({ keyId, workspaceId, hash }: ApiKey & TokenHash): KnownCaller
     attached: undefined,
     instructions: new Map(),
   }
-  return { hash, expiresAt: Infinity, caller }
+  return { hash: fromHex(hash), expiresAt: revokedAt === undefined ? Infinity : -Infinity, caller }
 }
 
 function knownSession(session: StoredSession): KnownCaller {
@@ -242,7 +276,11 @@ function knownSession(session: StoredSession): KnownCaller {
   const actor = { type: 'session', id: sessionId } as const
   const attached = new Map(session.attached)
   const instructions = new Map(session.instructions)
-  return { hash, expiresAt, caller: { actor, workspaceId, keyId, attached, instructions } }
+  return {
+    hash: fromHex(hash),
+    expiresAt,
+    caller: { actor, workspaceId, keyId, attached, instructions },
+  }
 }
 
 function reachOf(
@@ -256,21 +294,15 @@ function reachOf(
   }
 }
 
-/** Checks the number of sessions of one key. Throws `rate_limited`. */
-function checkLimits(sessions: readonly StoredSession[]): void {
-  if (sessions.length > sessionsMax) {
+/** Checks the sessions of one key. Throws `rate_limited`. */
+function checkLimits({ count, weight }: RecordTally): void {
+  if (count > sessionsMax) {
     throw tooMany(`An API key has at most ${sessionsMax} sessions at a time`)
   }
-  const texts = sessions.flatMap(({ instructions = [] }) => instructions)
-  if (texts.reduce((sum, [, text]) => sum + text.length, 0) > instructionsMax) {
+  if (weight > instructionsMax) {
     const limit = `${instructionsMax} characters of instructions at a time`
     throw tooMany(`The sessions of an API key have at most ${limit}`)
   }
-}
-
-/** The kind and the digits of the id. */
-function nameOf(token: string): string {
-  return token.slice(0, token.indexOf('_', 4))
 }
 
 function digitsOf(id: string): string {
@@ -279,12 +311,6 @@ function digitsOf(id: string): string {
 
 function withoutHash({ keyId, name, workspaceId, createdAt, revokedAt }: ApiKey): ApiKey {
   return { keyId, name, workspaceId, createdAt, revokedAt }
-}
-
-function getKey(keys: CredentialsValue['keys'], keyId: string): ApiKey & TokenHash {
-  const found = keys.find((key) => key.keyId === keyId)
-  if (found === undefined) throw noKey()
-  return found
 }
 
 function noKey(): StoreError {

@@ -15,6 +15,9 @@ import type { Identity } from '../keys/identity.ts'
 import { lockWaitMsDefault } from '../limits.ts'
 import type { CacheOwner } from '../store/local/sealed-cache.ts'
 import type { StoreEnvironment, StorePlaces } from '../store/session/open-options.ts'
+import { FileRecords } from './file-records.ts'
+import type { HostRecords, Lists, RecordTables } from './host-records.ts'
+import type { SealedFilePlace } from './sealed-file.ts'
 
 export interface HostPlaces {
   /** The stores, the list of them, and the credentials. */
@@ -35,15 +38,14 @@ export interface HostNotice {
   readonly error: unknown
 }
 
-export interface SealedFilePlace {
-  readonly owner: CacheOwner
-  /** Its name in errors. */
-  readonly role: 'catalogue' | 'credentials'
-  readonly path: string
-  /** Outside of the backup that contains the file. */
-  readonly freshnessPath: string
-  readonly lock: ProcessLock
-  readonly clock: Clock
+export interface RecordsOptions<T> {
+  readonly role: SealedFilePlace['role']
+  readonly tables: RecordTables<T>
+  /** The records of a host that never had any. */
+  readonly first: () => Lists<T>
+  readonly notice: (notice: HostNotice) => void
+  /** Accepts once an older state that was put back. */
+  readonly acceptRolledBack: boolean
 }
 
 const ID_BYTES = 16
@@ -138,8 +140,22 @@ export class DataDirectory {
     return prefix + encodeBase32(this.random(ID_BYTES), LEADING_ZEROS)
   }
 
+  /** Throws `rolled_back`, `wrong_key`, `upgrade_required` or a storage code. */
+  openRecords<T extends object>(options: RecordsOptions<T>): Promise<HostRecords<T>> {
+    const { role, tables, first, notice, acceptRolledBack } = options
+    const parts = {
+      ...this.file(role),
+      first: () => {
+        if (role === 'catalogue' && !acceptRolledBack && this.storeIds().length > 0) throw lost()
+        return first()
+      },
+      notice: (error: StoreError) => notice({ about: role, error }),
+    }
+    return FileRecords.open(parts, tables, acceptRolledBack)
+  }
+
   /** Where a sealed file is, and its freshness. */
-  file(role: 'catalogue' | 'credentials'): SealedFilePlace {
+  file(role: SealedFilePlace['role']): SealedFilePlace {
     const { owner, clock } = this
     const paths = { path: `${this.path}/${role}`, freshnessPath: `${this.#state}/${role}` }
     return { owner, clock, role, ...paths, lock: this.#lock(`${role}.lock`, role) }
@@ -193,4 +209,11 @@ export class DataDirectory {
     this.#locks.push(lock)
     return lock
   }
+}
+
+function lost(): StoreError {
+  return new StoreError(
+    'rolled_back',
+    'There are stores and no list of them: put the file catalogue back, or a whole backup',
+  )
 }

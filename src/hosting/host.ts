@@ -106,7 +106,11 @@ export class Host {
   readonly cursors: Cursors
   readonly operator = {
     /** Of all workspaces, newest first. */
-    stores: (): readonly HostedStore[] => this.#parts.catalogue.stores,
+    stores: (): Promise<readonly HostedStore[]> => this.#parts.catalogue.stores(),
+    countStores: (): Promise<number> => this.#parts.catalogue.count(),
+    find: (storeId: string): Promise<HostedStore | undefined> => {
+      return this.#parts.catalogue.find(storeId)
+    },
     /** How many stores are open or being opened. */
     openStores: (): number => this.#parts.pool.size,
     /** When a store was last synced in the background; undefined if none was. */
@@ -114,7 +118,7 @@ export class Host {
     /** Works with a store; the catalogue then knows its settings. Throws `not_found`. */
     use: <T>(storeId: string, work: (store: MemoryStore) => Promise<T>): Promise<T> => {
       return this.#run(async () => {
-        if (this.#parts.catalogue.find(storeId) === undefined) missing()
+        if ((await this.#parts.catalogue.find(storeId)) === undefined) missing()
         return this.#useAndFollow(storeId, work)
       })
     },
@@ -134,24 +138,24 @@ export class Host {
       directory,
       notice,
       everyMs: syncEveryMs,
-      storeIds: () => catalogue.stores.map(({ storeId }) => storeId),
+      storeIds: async () => (await catalogue.stores()).map(({ storeId }) => storeId),
       use: (storeId, work) => this.#useAndFollow(storeId, work),
     })
   }
 
   /** Whose token it is; undefined for any that is unknown, revoked or expired. */
-  authenticate(token: string): Caller | undefined {
+  authenticate(token: string): Promise<Caller | undefined> {
     return this.#parts.credentials.authenticate(token)
   }
 
   /** Newest first; of one time, by id, the greatest first. A session sees its attached stores. */
-  list(caller: Caller, query: HostedStoreQuery): Page<HostedStore> {
+  list(caller: Caller, query: HostedStoreQuery): Promise<Page<HostedStore>> {
     return this.#parts.catalogue.page(caller, query)
   }
 
   /** Throws `not_found`, also for a store of another workspace. */
-  get(caller: Caller, storeId: string): HostedStore {
-    const store = this.#parts.catalogue.find(storeId)
+  async get(caller: Caller, storeId: string): Promise<HostedStore> {
+    const store = await this.#parts.catalogue.find(storeId)
     return store !== undefined && isIn(caller, store) ? store : missing()
   }
 
@@ -166,7 +170,7 @@ export class Host {
   /** Erases the store and every trace of it. Throws `not_found`. */
   delete(caller: Caller, storeId: string): Promise<void> {
     return this.#run(async () => {
-      this.get(caller, storeId)
+      await this.get(caller, storeId)
       const { stores, pool } = this.#parts
       await stores.delete(storeId, (erase) => {
         // Not before: what syncs it now may have begun since, and nothing begins after this.
@@ -194,7 +198,7 @@ export class Host {
     work: (store: MemoryStore, me: StoreWriter) => Promise<T>,
   ): Promise<T> {
     return this.#run(async () => {
-      this.get(caller, storeId)
+      await this.get(caller, storeId)
       const { actor } = caller
       return this.#parts.pool.use(storeId, (store) => work(store, store.as({ actor })))
     })
@@ -213,7 +217,7 @@ export class Host {
     }
   > {
     return this.#run(async () => {
-      const resources = planResources(request, (storeId) => this.get(caller, storeId))
+      const resources = await planResources(request, (storeId) => this.get(caller, storeId))
       const lifeMs = request.expiresIn * 1000
       const made = await this.#parts.credentials.createSession(caller, resources, lifeMs)
       return { ...made, resources }
@@ -264,10 +268,10 @@ export class Host {
 }
 
 /** Throws `invalid_input`, `store_archived`, and what `get` throws for one that is not there. */
-function planResources(
+async function planResources(
   { resources, expiresIn }: SessionRequest,
-  get: (storeId: string) => HostedStore,
-): readonly SessionResource[] {
+  get: (storeId: string) => Promise<HostedStore>,
+): Promise<readonly SessionResource[]> {
   const ids = resources.map((one) => one.memory_store_id)
   if (ids.length === 0 || ids.length > sessionStoresMax || new Set(ids).size < ids.length) {
     throw invalid(
@@ -283,7 +287,7 @@ function planResources(
     const right = `an integer from ${sessionSecondsMin} to ${sessionSecondsMax}`
     throw invalid(`The seconds until a session expires must be ${right}`, 'expires_in')
   }
-  const stores = ids.map(get)
+  const stores = await Promise.all(ids.map(get))
   if (stores.some(({ archivedAt }) => archivedAt !== undefined)) {
     throw new StoreError('store_archived', 'An archived memory store cannot be attached')
   }

@@ -66,8 +66,8 @@ export class HostedStores {
     for (const marker of directory.disk.list(directory.unfinished)) {
       const storeId = marker.replace(changed, '')
       if (findId('store', storeId) === undefined) continue
-      const isKnown = catalogue.find(storeId) !== undefined
       try {
+        const isKnown = (await catalogue.find(storeId)) !== undefined
         if (isKnown && marker !== storeId) await (await this.open(storeId)).close()
         if (isKnown || marker !== storeId) await this.#unmark(marker)
         else await this.#erase(storeId)
@@ -104,7 +104,7 @@ export class HostedStores {
   /** Opens a store that the catalogue has, and lets the catalogue follow what others changed. */
   async open(storeId: string): Promise<MemoryStore> {
     const { directory, catalogue, cacheBudget } = this.#parts
-    if (catalogue.find(storeId) === undefined) missing()
+    if ((await catalogue.find(storeId)) === undefined) missing()
     try {
       const place = directory.placeOf(storeId)
       const store = await openStore({ ...place, ...(cacheBudget && { cacheBudget }) })
@@ -186,7 +186,7 @@ export class HostedStores {
     const { directory, catalogue, recovery, storeLimits: limits, refuseSecrets } = this.#parts
     const { operatorSecret, owners } = recovery
     if (operatorSecret === undefined && owners === undefined) throw unrecoverable()
-    catalogue.checkRoom()
+    await catalogue.checkRoom()
     let marked: string | undefined
     const place = async (storeId: string): Promise<string> => {
       await this.#mark(storeId)
@@ -248,8 +248,8 @@ export class HostedStores {
 
   /** As the file is now: a write that failed late may have put the store into the list. */
   async #eraseUnlisted(storeId: string): Promise<void> {
-    const { value } = await this.#parts.catalogue.snapshot()
-    if (value.stores.every((one) => one.storeId !== storeId)) await this.#erase(storeId)
+    const { lists } = await this.#parts.catalogue.snapshot()
+    if (lists.stores.every((one) => one.storeId !== storeId)) await this.#erase(storeId)
   }
 
   /** No one asks for it again: it is in no list. If the process ends first, the next start does. */

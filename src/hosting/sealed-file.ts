@@ -5,11 +5,20 @@
 
 import { basename, dirname } from 'node:path'
 import { toHex, utf8, utf8Text } from '../bytes.ts'
+import type { Clock } from '../clock.ts'
 import { hash256 } from '../crypto/digest.ts'
-import { atomicWrite, type FileStatus, makeDurableDirectory, targetOf } from '../disk/disk.ts'
+import {
+  atomicWrite,
+  type FileStatus,
+  isSameFile,
+  makeDurableDirectory,
+  targetOf,
+} from '../disk/disk.ts'
+import type { ProcessLock } from '../disk/process-lock.ts'
 import { assert, hasCode, StoreError } from '../errors.ts'
 import { lockWaitMsDefault, MEBIBYTE, sealedFileBytesMax } from '../limits.ts'
 import {
+  type CacheOwner,
   type CachePlace,
   cacheRole,
   openCache,
@@ -19,9 +28,19 @@ import {
   untilPadding,
   writeCache,
 } from '../store/local/sealed-cache.ts'
-import type { SealedFilePlace } from './data-directory.ts'
 
-interface SealedFileParts<T> extends SealedFilePlace {
+export interface SealedFilePlace {
+  readonly owner: CacheOwner
+  /** Its name in errors. */
+  readonly role: 'catalogue' | 'credentials'
+  readonly path: string
+  /** Outside of the backup that contains the file. */
+  readonly freshnessPath: string
+  readonly lock: ProcessLock
+  readonly clock: Clock
+}
+
+export interface SealedFileParts<T> extends SealedFilePlace {
   /** The value of a file that was never written. */
   readonly first: () => T
   /** Told once of each file that is refused while the last good value remains in force. */
@@ -62,8 +81,10 @@ export class SealedFile<T extends object> {
   #state: State<T> | undefined
   /** The newest generation that the state directory knows. */
   #known = 0
-  /** Identifies the version of the file that was read last. */
-  #seen: string | undefined
+  /** The status of the version of the file that was read last; undefined if there was no file. */
+  #seen: FileStatus | undefined
+  /** False until a version was read: `#seen` tells nothing. */
+  #hasSeen = false
   #seenDigest: string | undefined
   /** Whether every later version has another identity. */
   #isSettled = false
@@ -216,7 +237,7 @@ export class SealedFile<T extends object> {
       this.#refused = undefined
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
-      if (isOfDisk(error)) this.#seen = undefined
+      if (isOfDisk(error)) this.#hasSeen = false
       this.#refused = error
       notice(error)
     }
@@ -236,7 +257,8 @@ export class SealedFile<T extends object> {
   /** The file is the one that was read or written last. */
   #note(): void {
     const { owner, path } = this.#parts
-    this.#seen = identityOf(owner.disk.stat(path))
+    this.#seen = owner.disk.stat(path)
+    this.#hasSeen = true
     this.#isSettled = false
   }
 
@@ -244,10 +266,10 @@ export class SealedFile<T extends object> {
   #look(): boolean {
     const { owner, path, clock } = this.#parts
     const status = owner.disk.stat(path)
-    const identity = identityOf(status)
-    const isKnown = identity === this.#seen
+    const isKnown = this.#hasSeen && isSameFile(status, this.#seen)
     if (isKnown && this.#isSettled) return false
-    this.#seen = identity
+    this.#seen = status
+    this.#hasSeen = true
     this.#isSettled = status === undefined || Math.abs(clock() - status.mtimeMs) > TICK_MS
     return !isKnown || this.#isOther()
   }
@@ -369,8 +391,4 @@ function isOfDisk(error: StoreError): boolean {
 
 function digestOf(bytes: Uint8Array): string {
   return toHex(hash256(bytes))
-}
-
-function identityOf(status: FileStatus | undefined): string {
-  return status === undefined ? '' : `${status.inode} ${status.mtimeMs} ${status.size}`
 }

@@ -112,7 +112,7 @@ export function mcpRoute(options: Pick<McpOptions, 'version'> = {}): HostedRoute
   return {
     path: '/mcp',
     handle: async (call) => {
-      const reached = hostedSpace(call)
+      const reached = await hostedSpace(call)
       const { caller, request, tell, joinTrace } = call
       return handleHttp(request, (name) => {
         const authors = new AuthorResolver((given) => hostedAuthor(caller, given), name)
@@ -177,11 +177,12 @@ function hostedAuthor({ actor, keyId }: Caller, name: unknown): Author {
  * The stores that the address names, else those of the session, else all that the key's workspace
  * has. Throws `invalid_input` for more than a session may have, and `not_found`.
  */
-function hostedSpace({ host, caller, request, searcher }: HostedCall): ReachedMounts {
+async function hostedSpace(call: HostedCall): Promise<ReachedMounts> {
+  const { host, caller, request, searcher } = call
   const named = new URL(request.url).searchParams.getAll('memory_store_id')
-  const storeIds = named.length > 0 ? checkNamed(named) : storesOf(host, caller)
-  const mounts = hostedMounts(host, caller, storeIds).map((mount) => searchedBy(mount, searcher))
-  return { mounts, isOne: named.length === 1 }
+  const storeIds = named.length > 0 ? checkNamed(named) : await storesOf(host, caller)
+  const mounts = await hostedMounts(host, caller, storeIds)
+  return { mounts: mounts.map((mount) => searchedBy(mount, searcher)), isOne: named.length === 1 }
 }
 
 function searchedBy(mount: Mount, searcher: Searcher): Mount {
@@ -202,9 +203,9 @@ function checkNamed(named: readonly string[]): readonly string[] {
 }
 
 /** The stores of a key's workspace; undefined for those of a session. */
-function storesOf(host: Host, caller: Caller): readonly string[] | undefined {
+async function storesOf(host: Host, caller: Caller): Promise<readonly string[] | undefined> {
   if (caller.attached !== undefined) return undefined
-  const { data, nextPage } = host.list(caller, { limit: sessionStoresMax })
+  const { data, nextPage } = await host.list(caller, { limit: sessionStoresMax })
   if (data.length === 0) {
     throw refused(
       'The workspace of this API key has no memory store yet: create one with ' +

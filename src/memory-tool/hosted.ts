@@ -20,12 +20,13 @@ import { ToolSpace } from './tool-space.ts'
  * Throws `not_found` for a store that the caller cannot see, and `invalid_input` for an API key
  * that names none.
  */
-export function hostedMounts(
+export async function hostedMounts(
   host: Host,
   caller: Caller,
   storeIds?: readonly string[],
-): readonly Mount[] {
-  const stores = storeIds?.map((id) => host.get(caller, id)) ?? attachedStores(host, caller)
+): Promise<readonly Mount[]> {
+  const named = storeIds?.map((id) => host.get(caller, id))
+  const stores = await (named ? Promise.all(named) : attachedStores(host, caller))
   const names = mountNames(stores)
   return stores.map((store, index) => {
     return mountOf(host, caller, store, names[index] ?? store.storeId)
@@ -33,13 +34,13 @@ export function hostedMounts(
 }
 
 /** In the order in which they were attached. One that was deleted since is no longer there. */
-function attachedStores(host: Host, caller: Caller): readonly HostedStore[] {
+async function attachedStores(host: Host, caller: Caller): Promise<readonly HostedStore[]> {
   const { attached } = caller
   if (attached === undefined) {
     const problem = 'Missing `memory_store_id` parameter: only a session has stores of its own'
     throw new StoreError('invalid_input', problem, { details: { parameter: 'memory_store_id' } })
   }
-  const { data } = host.list(caller, { includeArchived: true, limit: sessionStoresMax })
+  const { data } = await host.list(caller, { includeArchived: true, limit: sessionStoresMax })
   const stores = [...attached.keys()].flatMap((id) => data.filter(({ storeId }) => storeId === id))
   if (stores.length > 0) return stores
   throw new StoreError('not_found', 'No memory store of the session is left')
@@ -69,7 +70,7 @@ export const runMemoryTool = hostOperation({
   }),
   run: async ({ host, caller }, { input, memory_store_id: storeId }) => {
     const isOne = typeof storeId === 'string'
-    const mounts = hostedMounts(host, caller, isOne ? [storeId] : undefined)
+    const mounts = await hostedMounts(host, caller, isOne ? [storeId] : undefined)
     const run = commandRunner(ToolSpace.of(mounts, isOne))
     return { ...(await answerTool(run, () => input, isFault)) }
   },

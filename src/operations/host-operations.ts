@@ -53,8 +53,7 @@ export const listStores = hostOperation({
     return readPage(host.cursors, page, {
       list: ['stores', caller.workspaceId, session, includeArchived, since, until],
       toWire: storeObject,
-      read: async (after) =>
-        host.list(caller, { includeArchived, since, until, limit, page: after }),
+      read: (after) => host.list(caller, { includeArchived, since, until, limit, page: after }),
     })
   },
 })
@@ -63,7 +62,7 @@ export const retrieveStore = hostOperation({
   name: 'the retrieval of memory stores',
   effect: 'read',
   input: parameters({ memory_store_id: storeId }),
-  run: async ({ host, caller }, { memory_store_id: id }) => storeObject(host.get(caller, id)),
+  run: async ({ host, caller }, { memory_store_id: id }) => storeObject(await host.get(caller, id)),
 })
 
 /** Fields that are left out or null are kept. */

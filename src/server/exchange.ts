@@ -96,7 +96,7 @@ async function answerTo(
 ): Promise<HttpAnswer> {
   const { host, clock, doorways, limits, bodyBytesMax } = context
   checkDoorway(request, doorways)
-  const caller = authenticate(request.headers, host)
+  const caller = await authenticate(request.headers, host)
   found.caller = caller
   const lease = limits.enter(caller.keyId, caller.actor.id)
   found.lease = lease

@@ -156,10 +156,11 @@ export function checkDoorway({ url, headers }: Request, { hosts, origins }: Door
 }
 
 /** Throws `unauthenticated`, whatever is wrong. */
-export function authenticate(headers: Headers, host: Host): Caller {
+export async function authenticate(headers: Headers, host: Host): Promise<Caller> {
   const tokens = [headers.get('x-api-key'), bearerOf(headers.get('authorization'))]
   const [token, ...others] = new Set(tokens.filter((one) => one !== null))
-  const caller = token === undefined || others.length > 0 ? undefined : host.authenticate(token)
+  const isOne = token !== undefined && others.length === 0
+  const caller = isOne ? await host.authenticate(token) : undefined
   if (caller !== undefined) return caller
   throw new StoreError(
     'unauthenticated',

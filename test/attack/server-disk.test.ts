@@ -26,9 +26,9 @@ test('T59: a revoked key does not come back with the file in which it worked', a
   const administration = await openHostAdministration(place)
   await administration.revokeKey(caller.keyId)
   await administration.close()
-  expect(host.authenticate(token)).toBeUndefined()
+  expect(await host.authenticate(token)).toBeUndefined()
   copyFileSync(pathOf(place, 'old'), pathOf(place, 'credentials'))
-  expect(host.authenticate(token), 'while it runs').toBeUndefined()
+  expect(await host.authenticate(token), 'while it runs').toBeUndefined()
   await host.close()
   await expect(newHost({}, place)).rejects.toMatchObject({ code: 'rolled_back' })
 })
@@ -41,7 +41,7 @@ test('T59: an ended session does not come back either', async () => {
   copyFileSync(pathOf(place, 'credentials'), pathOf(place, 'old'))
   await host.endSession(caller, session.sessionId)
   copyFileSync(pathOf(place, 'old'), pathOf(place, 'credentials'))
-  expect(host.authenticate(session.token)).toBeUndefined()
+  expect(await host.authenticate(session.token)).toBeUndefined()
   await host.close()
 })
 
@@ -51,8 +51,8 @@ test('T59: a deleted store does not come back with the list that had it', async 
   copyFileSync(pathOf(place, 'catalogue'), pathOf(place, 'old'))
   await host.delete(caller, storeId)
   copyFileSync(pathOf(place, 'old'), pathOf(place, 'catalogue'))
-  expect(host.list(caller, all).data).toEqual([])
-  expect(() => host.get(caller, storeId)).toThrow(/no such/)
+  expect((await host.list(caller, all)).data).toEqual([])
+  await expect(host.get(caller, storeId)).rejects.toThrow(/no such/)
   expect(notices).toMatchObject([{ about: 'catalogue', error: { code: 'rolled_back' } }])
   await host.close()
   await expect(newHost({}, place)).rejects.toMatchObject({ code: 'rolled_back' })
@@ -64,7 +64,7 @@ test('T59: a marker has no store erased that the catalogue has', async () => {
   await host.close()
   writeFileSync(pathOf(place, `unfinished/${storeId}`), '')
   const again = (await newHost({}, place)).host
-  const same = callerOf(again, token)
+  const same = await callerOf(again, token)
   expect(await again.use(same, storeId, (store) => store.info())).toMatchObject({ storeId })
   expect(existsSync(pathOf(place, `unfinished/${storeId}`))).toBe(false)
   await again.close()
@@ -80,7 +80,7 @@ test('T59: stores that are exchanged or missing are named, and the others are se
   exchange(pathOf(place, `stores/${a}`), pathOf(place, `stores/${b}`))
   rmSync(pathOf(place, `stores/${missing}`), { recursive: true })
   const { host: again, notices } = await newHost({}, place)
-  const same = callerOf(again, token)
+  const same = await callerOf(again, token)
   const codeOf = async (storeId = ''): Promise<string> =>
     again
       .use(same, storeId, async (store) => {
@@ -88,7 +88,7 @@ test('T59: stores that are exchanged or missing are named, and the others are se
         return 'served'
       })
       .catch((error: { code: string }) => error.code)
-  expect(again.list(same, all).data).toHaveLength(4)
+  expect((await again.list(same, all)).data).toHaveLength(4)
   expect([await codeOf(a), await codeOf(b), await codeOf(missing), await codeOf(sound)]).toEqual([
     'store_id_mismatch',
     'store_id_mismatch',

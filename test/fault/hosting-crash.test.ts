@@ -121,7 +121,7 @@ async function run(
   let answered = false
   try {
     const host = await openHost({ ...place, disk })
-    await step({ place, disk, host, caller: callerOf(host, start.token), start })
+    await step({ place, disk, host, caller: await callerOf(host, start.token), start })
     answered = true
     await host.close()
   } catch (error) {
@@ -135,16 +135,19 @@ async function run(
 async function see(root: string, token: string): Promise<Seen> {
   const place = newHostPlace(root)
   const host = await openHost({ ...place })
-  const caller = callerOf(host, token)
-  const { data } = host.list(caller, { limit: 100, includeArchived: true })
+  const caller = await callerOf(host, token)
+  const { data } = await host.list(caller, { limit: 100, includeArchived: true })
   const ids = data.map(({ storeId }) => storeId)
   for (const { storeId, name, archivedAt } of data) {
     const info = await host.use(caller, storeId, (store) => store.info())
     expect(info.settings).toMatchObject({ name, archivedAt })
   }
   const administration = await openHostAdministration(place)
-  const keys = administration.keys().map(({ name, revokedAt }) => [name, revokedAt !== undefined])
-  const workspaces = administration.workspaces().map(({ name }) => name)
+  const keys = (await administration.keys()).map(({ name, revokedAt }) => [
+    name,
+    revokedAt !== undefined,
+  ])
+  const workspaces = (await administration.workspaces()).map(({ name }) => name)
   await administration.close()
   await host.close()
   expect(readdirSync(`${place.dataDirectory}/stores`)).toEqual(ids.toSorted())
@@ -198,7 +201,7 @@ describe.each(Object.entries(ofCallers))('a server that %s', (_, step) => {
         const place = newHostPlace(root)
         const open = (): Promise<Host> => openHost({ ...place, disk })
         const host = await open().catch(open)
-        const caller = callerOf(host, start.token)
+        const caller = await callerOf(host, start.token)
         await insist(step, { place, disk, host, caller, start })
         await host.close().catch(() => undefined)
         disk.release()

@@ -43,7 +43,7 @@ export async function newHost(
   const notice = (one: HostNotice): number => notices.push(one)
   const host = await openHost({ ...place, notice, ...options })
   const token = await newToken(place)
-  return { host, place, token, notices, caller: callerOf(host, token) }
+  return { host, place, token, notices, caller: await callerOf(host, token) }
 }
 
 export async function newToken(place: HostPlace, workspaceId?: string): Promise<string> {
@@ -53,8 +53,8 @@ export async function newToken(place: HostPlace, workspaceId?: string): Promise<
   return token
 }
 
-export function callerOf(host: Host, token: string): Caller {
-  const caller = host.authenticate(token)
+export async function callerOf(host: Host, token: string): Promise<Caller> {
+  const caller = await host.authenticate(token)
   if (caller === undefined) throw new Error('the token is refused')
   return caller
 }

@@ -100,15 +100,20 @@ export function withAdministration<T>(
 }
 
 /** The id of the workspace that --workspace names; undefined without the option. */
-export function workspaceOf(host: HostAdministration, input: Input): string | undefined {
-  const workspaces = host.workspaces().map(({ workspaceId, name }) => ({ id: workspaceId, name }))
+export async function workspaceOf(
+  host: HostAdministration,
+  input: Input,
+): Promise<string | undefined> {
+  const found = await host.workspaces()
+  const workspaces = found.map(({ workspaceId, name }) => ({ id: workspaceId, name }))
   const kind = { kind: 'workspace', list: 'gitlocket workspace list' }
   return input.parsed('workspace', (typed) => resolveNamed(workspaces, typed, kind))
 }
 
 /** The name of the workspace in a list; its id in a pipe. */
-export function workspaceColumn(host: HostAdministration): Column<InWorkspace> {
-  const names = new Map(host.workspaces().map(({ workspaceId, name }) => [workspaceId, name]))
+export async function workspaceColumn(host: HostAdministration): Promise<Column<InWorkspace>> {
+  const workspaces = await host.workspaces()
+  const names = new Map(workspaces.map(({ workspaceId, name }) => [workspaceId, name]))
   return {
     head: 'WORKSPACE',
     cell: ({ workspaceId }) => names.get(workspaceId) ?? '',

@@ -36,16 +36,16 @@ export interface ConsoleStore {
 
 /** The stores of one console: one, or those of a server. */
 export interface ConsoleSubjects {
-  readonly stores: () => readonly ConsoleStore[]
+  readonly stores: () => Promise<readonly ConsoleStore[]>
   /** The only one, if none is named; undefined for one that there is not. */
-  readonly find: (storeId: string | undefined) => ConsoleSubject | undefined
+  readonly find: (storeId: string | undefined) => Promise<ConsoleSubject | undefined>
 }
 
 /** The subjects of a console that shows one store. */
 export function onlySubject(subject: ConsoleSubject): ConsoleSubjects {
   return {
-    stores: () => [],
-    find: (storeId) => (storeId === undefined ? subject : undefined),
+    stores: async () => [],
+    find: async (storeId) => (storeId === undefined ? subject : undefined),
   }
 }
 
@@ -185,10 +185,10 @@ export function hostedSubjects(
     watch: (signal) => changesOf(operator, storeId, signal),
   })
   return {
-    stores: () => operator.stores().map(({ storeId, name }) => ({ storeId, name })),
-    find: (storeId) => {
-      const isThere = operator.stores().some((store) => store.storeId === storeId)
-      return storeId !== undefined && isThere ? subjectOf(storeId) : undefined
+    stores: async () => (await operator.stores()).map(({ storeId, name }) => ({ storeId, name })),
+    find: async (storeId) => {
+      const store = storeId === undefined ? undefined : await operator.find(storeId)
+      return store && subjectOf(store.storeId)
     },
   }
 }

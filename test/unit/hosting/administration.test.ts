@@ -74,7 +74,7 @@ test('a server that starts does not erase the store that another process is maki
   go()
   const { storeId } = await making
   const host = await opening
-  const caller = callerOf(host, token)
+  const caller = await callerOf(host, token)
   expect(await host.use(caller, storeId, (store) => store.info())).toMatchObject({ storeId })
   await administration.close()
   await host.close()
@@ -88,12 +88,12 @@ test('a store that is deleted while another process ends its making keeps its ma
     systemDisk.removeTree(path)
   }
   const host = await openHost({ ...place, disk: { ...systemDisk, removeTree } })
-  const caller = callerOf(host, token)
+  const caller = await callerOf(host, token)
   const { disk, reached, go } = pausingDisk((path) => path === place.dataDirectory)
   const administration = await openHostAdministration({ ...place, disk })
   const making = make(administration, place)
   await reached
-  const [listed] = host.list(caller, { limit: 1 }).data
+  const [listed] = (await host.list(caller, { limit: 1 })).data
   const deleting = host.delete(caller, String(listed?.storeId))
   go()
   const { storeId } = await making

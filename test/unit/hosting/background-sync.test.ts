@@ -30,7 +30,10 @@ test('a store with a remote is synced, and a failure is reported', { tags: 'slow
   await host.use(caller, storeId, (_, me) => me.settings.update({ name: 'newer' }))
   const before = git(['rev-parse', 'main'], url)
   await vi.waitFor(() => expect(git(['rev-parse', 'main'], url)).not.toBe(before), patience)
-  await vi.waitFor(() => expect(host.get(caller, storeId).name).toBe('newer'), patience)
+  await vi.waitFor(
+    async () => expect((await host.get(caller, storeId)).name).toBe('newer'),
+    patience,
+  )
   await host.close()
 })
 

@@ -50,8 +50,8 @@ test(
     rmSync(place.dataDirectory, { recursive: true })
     expect(await restoreHost(target, place)).toEqual(report)
     const { host: again, notices } = await newHost({}, place)
-    const same = callerOf(again, token)
-    expect(again.list(same, { limit: 100 }).data).toHaveLength(report.stores)
+    const same = await callerOf(again, token)
+    expect((await again.list(same, { limit: 100 })).data).toHaveLength(report.stores)
     for (const [index, storeId] of ids.entries()) {
       const listing = await again.use(same, storeId, async (store, me) => {
         await me.write('/after.md', 'written after')
@@ -82,7 +82,7 @@ test('it can be restored if the state directory is lost, or is newer', async () 
     if (isLost) rmSync(place.stateDirectory, { recursive: true })
     expect(await restoreHost(target, place)).toEqual({ stores: 1, failed: [] })
     const again = (await newHost({}, place)).host
-    const same = callerOf(again, token)
+    const same = await callerOf(again, token)
     const read = await again.use(same, storeId, (store) => store.read('/a.md'))
     expect(read?.content).toBe('old')
     await again.use(same, storeId, (_, me) => me.write('/a.md', 'newest'))

@@ -17,7 +17,7 @@ function request(...ids: readonly string[]): SessionRequest {
 }
 
 async function namesOf(host: Host, token: string): Promise<readonly string[]> {
-  return host.list(callerOf(host, token), { limit: 100 }).data.map(({ name }) => name)
+  return (await host.list(await callerOf(host, token), { limit: 100 })).data.map(({ name }) => name)
 }
 
 test('a token is that of its key, and no other text is', async () => {
@@ -29,7 +29,7 @@ test('a token is that of its key, and no other text is', async () => {
   const swapped = token.slice(0, 31) + other.slice(31)
   const kind = token.replace('glk', 'gls')
   for (const text of ['', token.slice(0, -1), `${token}A`, token.toUpperCase(), swapped, kind]) {
-    expect(host.authenticate(text), text).toBeUndefined()
+    expect(await host.authenticate(text), text).toBeUndefined()
   }
   expect(readFileSync(`${place.dataDirectory}/credentials`, 'latin1')).not.toContain(token)
   await host.close()
@@ -39,17 +39,17 @@ test('the command line revokes a key and its sessions, at their next request', a
   const { host, token, caller, place } = await newHost()
   const { storeId } = await host.create(caller, settings)
   const session = await host.createSession(caller, request(storeId))
-  expect(host.authenticate(session.token)?.keyId).toBe(caller.keyId)
+  expect((await host.authenticate(session.token))?.keyId).toBe(caller.keyId)
   const administration = await openHostAdministration(place)
   const revoked = await administration.revokeKey(caller.keyId)
-  expect([host.authenticate(token), host.authenticate(session.token)]).toEqual([
+  expect([await host.authenticate(token), await host.authenticate(session.token)]).toEqual([
     undefined,
     undefined,
   ])
   await expect(host.createSession(caller, request(storeId))).rejects.toMatchObject({
     code: 'not_found',
   })
-  expect(administration.keys()).toEqual([revoked])
+  expect(await administration.keys()).toEqual([revoked])
   expect(revoked.revokedAt).toBeTypeOf('number')
   expect(await administration.revokeKey(caller.keyId), 'again').toEqual(revoked)
   await expect(administration.revokeKey('apikey_no')).rejects.toMatchObject({ code: 'not_found' })
@@ -64,9 +64,9 @@ test('old credentials bring no revoked key back, while it runs and when it start
   const administration = await openHostAdministration(place)
   await administration.revokeKey(caller.keyId)
   await administration.close()
-  expect(host.authenticate(token)).toBeUndefined()
+  expect(await host.authenticate(token)).toBeUndefined()
   copyFileSync(`${file}.old`, file)
-  expect(host.authenticate(token)).toBeUndefined()
+  expect(await host.authenticate(token)).toBeUndefined()
   expect(notices).toMatchObject([{ about: 'credentials', error: { code: 'rolled_back' } }])
   await host.close()
   await expect(newHost({}, place)).rejects.toMatchObject({ code: 'rolled_back' })
@@ -76,7 +76,7 @@ test('the command line makes workspaces, which see nothing of each other', async
   const { host, token, caller, place } = await newHost()
   const administration = await openHostAdministration(place)
   const { workspaceId } = await administration.createWorkspace('second')
-  expect(administration.workspaces().map(({ name }) => name)).toEqual(['default', 'second'])
+  expect((await administration.workspaces()).map(({ name }) => name)).toEqual(['default', 'second'])
   await expect(administration.createWorkspace('\n')).rejects.toMatchObject({
     code: 'invalid_input',
   })
@@ -86,11 +86,11 @@ test('the command line makes workspaces, which see nothing of each other', async
   const foreign = await newToken(place, workspaceId)
   await administration.close()
   const { storeId } = await host.create(caller, settings)
-  const stranger = callerOf(host, foreign)
+  const stranger = await callerOf(host, foreign)
   const refused = { code: 'not_found' }
   expect(await namesOf(host, token)).toEqual(['notes'])
   expect(await namesOf(host, foreign)).toEqual([])
-  expect(() => host.get(stranger, storeId)).toThrow(expect.objectContaining(refused))
+  await expect(host.get(stranger, storeId)).rejects.toThrow(expect.objectContaining(refused))
   await expect(host.delete(stranger, storeId)).rejects.toMatchObject(refused)
   await expect(host.use(stranger, storeId, async () => {})).rejects.toMatchObject(refused)
   await expect(host.createSession(stranger, request(storeId))).rejects.toMatchObject(refused)
@@ -111,7 +111,7 @@ test(
       return { memory_store_id: id, access: 'read_only' as const, instructions: 'x'.repeat(4096) }
     })
     const made = await host.createSession(caller, { resources, expiresIn: 60 })
-    expect(callerOf(host, made.token).instructions.get(ids[7] ?? '')).toBe('x'.repeat(4096))
+    expect((await callerOf(host, made.token)).instructions.get(ids[7] ?? '')).toBe('x'.repeat(4096))
     expect(readFileSync(`${place.dataDirectory}/credentials`, 'latin1')).not.toContain('xxxx')
     for (let count = 2; count <= 30; count += 1) {
       await host.createSession(caller, { resources, expiresIn: 60 })
@@ -135,17 +135,17 @@ test('a session reaches its stores until it ends or expires, also after a restar
   await host.close()
 
   const again = (await newHost({ clock }, place)).host
-  const session = callerOf(again, made.token)
+  const session = await callerOf(again, made.token)
   expect(session.actor).toEqual({ type: 'session', id: made.sessionId })
   expect([...(session.attached ?? [])]).toEqual([[one.storeId, 'read_write']])
-  expect(again.list(session, { limit: 20 }).data).toEqual([one])
-  expect(() => again.get(session, two.storeId)).toThrow(/no such/)
+  expect((await again.list(session, { limit: 20 })).data).toEqual([one])
+  await expect(again.get(session, two.storeId)).rejects.toThrow(/no such/)
   await again.use(session, one.storeId, (_, me) => me.write('/a.md', 'by a session'))
   await again.endSession(caller, ended.sessionId)
-  expect(again.authenticate(ended.token)).toBeUndefined()
+  expect(await again.authenticate(ended.token)).toBeUndefined()
   await expect(again.endSession(caller, ended.sessionId)).rejects.toThrow(/no such session/)
   time += 3_600_000
-  expect(again.authenticate(made.token)).toBeUndefined()
+  expect(await again.authenticate(made.token)).toBeUndefined()
   await again.close()
 })
 

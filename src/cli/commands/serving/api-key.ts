@@ -64,7 +64,7 @@ export const commands: readonly Command[] = [
 function apiKeyCreate(context: Context, input: Input): Promise<Answer> {
   return withAdministration(context, input, async (host) => {
     const name = input.text('name') ?? 'key'
-    const { key, token } = await host.createKey(name, workspaceOf(host, input))
+    const { key, token } = await host.createKey(name, await workspaceOf(host, input))
     return {
       text: [
         `Created the API key ${key.keyId} in the workspace ${key.workspaceId}`,
@@ -81,11 +81,11 @@ function apiKeyCreate(context: Context, input: Input): Promise<Answer> {
 
 function apiKeyList(context: Context, input: Input): Promise<Answer> {
   return withAdministration(context, input, async (host) => {
-    const keys = host.keys()
+    const keys = await host.keys()
     const age = ageFormat(context)
     const text = tableText(context, inkOf(context, input), keys, [
       { head: 'NAME', cell: ({ name }) => name, cut: 'end' },
-      workspaceColumn(host),
+      await workspaceColumn(host),
       { head: 'CREATED', cell: ({ createdAt }) => age(createdAt) },
       { head: 'REVOKED', cell: ({ revokedAt }) => (revokedAt === undefined ? '' : age(revokedAt)) },
       idColumn(({ keyId }) => keyId),
@@ -98,7 +98,7 @@ function apiKeyList(context: Context, input: Input): Promise<Answer> {
 
 function apiKeyRevoke(context: Context, input: Input): Promise<Answer> {
   return withAdministration(context, input, async (host) => {
-    const keys = host.keys().map(({ keyId, name, revokedAt }) => {
+    const keys = (await host.keys()).map(({ keyId, name, revokedAt }) => {
       return { id: keyId, name: revokedAt === undefined ? name : '' }
     })
     const kind = { kind: 'API key', list: 'gitlocket api-key list' }
@@ -120,7 +120,7 @@ function workspaceCreate(context: Context, input: Input): Promise<Answer> {
 
 function workspaceList(context: Context, input: Input): Promise<Answer> {
   return withAdministration(context, input, async (host) => {
-    const workspaces = host.workspaces()
+    const workspaces = await host.workspaces()
     const age = ageFormat(context)
     const text = tableText(context, inkOf(context, input), workspaces, [
       { head: 'NAME', cell: ({ name }) => name, cut: 'end' },

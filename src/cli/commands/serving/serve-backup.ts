@@ -71,9 +71,10 @@ async function serveRotateOperator(context: Context, input: Input): Promise<Answ
   const { actor } = authorOf(context, input)
   return withAdministration(context, input, async (host) => {
     const operatorSecret = findOperatorSecret(context) ?? (await nearIdentity(context))
+    const storeIds = (await host.stores()).map(({ storeId }) => storeId)
     const report = await withProgress(context, 'Rotating', (options) =>
       rotateOperator({
-        storeIds: host.stores().map(({ storeId }) => storeId),
+        storeIds,
         use: (storeId, rotate) => host.use(storeId, rotate),
         operatorSecret,
         actor,

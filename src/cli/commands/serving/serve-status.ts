@@ -30,21 +30,24 @@ const NOTED_EVERY_MS = 5000
 /** A process that has noted nothing for so long hangs, or has another one's number. */
 const FRESH_MS = 60_000
 
-/** Notes the state of this process now and then. Returns a function that ends it. */
-export function noteRunning(
+/** Notes the state of this process now and then. Resolves, once it is noted, to what ends it. */
+export async function noteRunning(
   { clock }: Pick<Context, 'clock'>,
   directories: ServerDirectories,
   { operator, url }: { readonly operator: Operator; readonly url: string },
-): () => void {
+): Promise<() => void> {
   const file = noteOf(directories)
   const startedAt = clock()
-  const note = (): void => {
+  let isOver = false
+  const note = async (): Promise<void> => {
+    const stores = await operator.countStores().catch(() => undefined)
+    if (stores === undefined || isOver) return
     const state = {
       pid: process.pid,
       url,
       startedAt,
       notedAt: clock(),
-      stores: operator.stores().length,
+      stores,
       openStores: operator.openStores(),
       memoryBytes: process.memoryUsage.rss(),
       lastSyncAt: operator.lastSync() ?? null,
@@ -54,10 +57,11 @@ export function noteRunning(
       renameSync(`${file}.new`, file)
     })
   }
-  note()
-  const timer = setInterval(note, NOTED_EVERY_MS)
+  await note()
+  const timer = setInterval(() => void note(), NOTED_EVERY_MS)
   timer.unref()
   return () => {
+    isOver = true
     clearInterval(timer)
     attemptQuietly(() => rmSync(file, { force: true }))
   }

@@ -120,7 +120,10 @@ async function run(context: Context, input: Input, running: RunningServer): Prom
     const { url, metricsUrl } = await server.listen()
     shown = input.flag('console') ? await consoleOf(context, input, running) : undefined
     const address = shown?.newAddress()
-    forget = noteRunning(context, directoriesOf(context, input), { operator: host.operator, url })
+    forget = await noteRunning(context, directoriesOf(context, input), {
+      operator: host.operator,
+      url,
+    })
     announce(context, input, { url, metricsUrl, address })
     await new Promise<void>((resolve) => {
       signal.addEventListener('abort', () => resolve(), { once: true })

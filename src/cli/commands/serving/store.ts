@@ -53,7 +53,7 @@ function storeCreate(context: Context, input: Input): Promise<Answer> {
     const store = await host.createStore({
       name: input.argument(0),
       actor: authorOf(context, input).actor,
-      workspaceId: workspaceOf(host, input),
+      workspaceId: await workspaceOf(host, input),
       limits: storeLimitsOf(input),
       refuseSecrets: !input.flag('no-guard'),
       ...(await recoveryOf(context, input)),
@@ -65,14 +65,14 @@ function storeCreate(context: Context, input: Input): Promise<Answer> {
 
 function storeList(context: Context, input: Input): Promise<Answer> {
   return withAdministration(context, input, async (host) => {
-    const workspace = workspaceOf(host, input)
-    const stores = host.stores().filter(({ workspaceId }) => {
+    const workspace = await workspaceOf(host, input)
+    const stores = (await host.stores()).filter(({ workspaceId }) => {
       return workspace === undefined || workspaceId === workspace
     })
     const age = ageFormat(context)
     const text = tableText(context, inkOf(context, input), stores, [
       { head: 'NAME', cell: ({ name }) => name, cut: 'end' },
-      workspaceColumn(host),
+      await workspaceColumn(host),
       { head: 'CREATED', cell: ({ createdAt }) => age(createdAt) },
       {
         head: 'ARCHIVED',

@@ -6,11 +6,11 @@ import { StoreError } from '../errors.ts'
 import type { Actor } from '../format/change-record.ts'
 import type { CreateOptions } from '../store/create.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
-import { openStore } from '../store/open.ts'
 import { checkNotCancelled } from '../time-slice.ts'
 import { Catalogue, type HostedStore, missing, type Workspace } from './catalogue.ts'
 import { type ApiKey, Credentials } from './credentials.ts'
-import { DataDirectory, type HostNotice, type HostPlaces } from './data-directory.ts'
+import { DataDirectory, type HostPlaces } from './data-directory.ts'
+import type { HostBackend, HostNotice } from './host-backend.ts'
 import { HostedStores, type HostRecovery } from './hosted-stores.ts'
 
 export interface NewHostedStore extends HostRecovery {
@@ -48,31 +48,37 @@ export interface HostAdministration {
  * Makes a missing data directory. Throws `rolled_back`, `wrong_key`, `locked` or a
  * storage code.
  */
-export async function openHostAdministration(
+export function openHostAdministration(
   options: HostPlaces & { readonly notice?: (notice: HostNotice) => void },
 ): Promise<HostAdministration> {
-  const directory = new DataDirectory(options)
-  const { notice = () => undefined } = options
-  await directory.make()
+  return openAdministrationOf(new DataDirectory(options), options.notice)
+}
+
+/** `openHostAdministration` for a backend, which it closes. */
+async function openAdministrationOf(
+  backend: HostBackend,
+  notice: (notice: HostNotice) => void = () => undefined,
+): Promise<HostAdministration> {
+  await backend.make()
   try {
-    const catalogue = await Catalogue.open(directory, notice, false)
-    const credentials = await Credentials.open(directory, notice, false)
-    return administrationOf({ directory, catalogue, credentials, notice })
+    const catalogue = await Catalogue.open(backend, notice, false)
+    const credentials = await Credentials.open(backend, notice, false)
+    return administrationOf({ backend, catalogue, credentials, notice })
   } catch (error) {
-    await directory.close()
+    await backend.close()
     throw error
   }
 }
 
 interface AdministrationParts {
-  readonly directory: DataDirectory
+  readonly backend: HostBackend
   readonly catalogue: Catalogue
   readonly credentials: Credentials
   readonly notice: (notice: HostNotice) => void
 }
 
 function administrationOf(parts: AdministrationParts): HostAdministration {
-  const { directory, catalogue, credentials } = parts
+  const { backend, catalogue, credentials } = parts
   return {
     workspaces: () => catalogue.workspaces(),
     createWorkspace: (name) => catalogue.addWorkspace(name),
@@ -85,24 +91,24 @@ function administrationOf(parts: AdministrationParts): HostAdministration {
     createStore: (store) => createStore(parts, store),
     async use(storeId, work) {
       if ((await catalogue.find(storeId)) === undefined) missing()
-      const store = await openStore(directory.placeOf(storeId))
+      const store = await backend.openStore(storeId)
       try {
         return await work(store)
       } finally {
         await store.close()
       }
     },
-    close: () => directory.close(),
+    close: () => backend.close(),
   }
 }
 
 async function createStore(
-  { directory, catalogue, notice }: AdministrationParts,
+  { backend, catalogue, notice }: AdministrationParts,
   { name, actor, workspaceId, limits: storeLimits, refuseSecrets, ...recovery }: NewHostedStore,
 ): Promise<HostedStore> {
   const caller = { actor, workspaceId: await getWorkspace(catalogue, workspaceId) }
   const made = { recovery, storeLimits, refuseSecrets, cacheBudget: undefined }
-  return new HostedStores({ directory, catalogue, notice, ...made }).createApart(caller, {
+  return new HostedStores({ backend, catalogue, notice, ...made }).createApart(caller, {
     name,
     description: '',
     metadata: {},

@@ -2,14 +2,12 @@
 // told, and tried again in the next round.
 
 import { pause } from '../async.ts'
-import { asciiText } from '../bytes.ts'
 import type { Actor } from '../format/change-record.ts'
-import { lineFileBytesMax } from '../limits.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
-import type { DataDirectory, HostNotice } from './data-directory.ts'
+import type { HostBackend, HostNotice } from './host-backend.ts'
 
 export interface BackgroundSyncParts {
-  readonly directory: DataDirectory
+  readonly backend: HostBackend
   readonly everyMs: number
   readonly storeIds: () => Promise<readonly string[]>
   /** Works with an open store. */
@@ -49,11 +47,15 @@ export class BackgroundSync {
   #schedule(): void {
     this.#timer = setTimeout(() => {
       const { signal } = this.#ending
-      this.#round = this.#told('catalogue', signal, () => this.#syncAll()).finally(() => {
+      this.#round = this.#told('catalogue', signal, () => this.#syncRound()).finally(() => {
         if (!signal.aborted) this.#schedule()
       })
     }, this.#parts.everyMs)
     this.#timer.unref()
+  }
+
+  #syncRound(): Promise<void> {
+    return this.#parts.backend.runJob('sync', () => this.#syncAll())
   }
 
   async #syncAll(): Promise<void> {
@@ -65,7 +67,7 @@ export class BackgroundSync {
       const signal = AbortSignal.any([this.#ending.signal, leaving.signal])
       this.#current = { storeId, leaving }
       await this.#told(storeId, signal, async () => {
-        if (this.#hasRemote(storeId)) await this.#sync(storeId, signal)
+        if (await this.#parts.backend.hasRemote(storeId)) await this.#sync(storeId, signal)
       })
       this.#current = undefined
     }
@@ -77,7 +79,7 @@ export class BackgroundSync {
       for (const { name } of await store.remotes.list()) {
         await this.#told(storeId, signal, async () => {
           await store.as({ actor }).sync({ remote: name, signal })
-          this.lastSync = this.#parts.directory.clock()
+          this.lastSync = this.#parts.backend.clock()
         })
       }
     })
@@ -90,13 +92,5 @@ export class BackgroundSync {
     } catch (error) {
       if (!signal.aborted) this.#parts.notice({ about, error })
     }
-  }
-
-  /** Without opening the store: most have no remote. */
-  #hasRemote(storeId: string): boolean {
-    const { directory } = this.#parts
-    const file = `${directory.storePath(storeId)}/config`
-    const config = directory.disk.readFile(file, lineFileBytesMax)
-    return config !== undefined && /^[ \t]*\[remote /m.test(asciiText(config))
   }
 }

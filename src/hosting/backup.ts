@@ -9,10 +9,10 @@ import { filesBelow } from '../disk/file-sweep.ts'
 import { StoreError } from '../errors.ts'
 import { holdStill, isOfCopy } from '../git/disk-store/repository-copy.ts'
 import { MEBIBYTE } from '../limits.ts'
-import { openStore } from '../store/open.ts'
 import { Catalogue } from './catalogue.ts'
 import { Credentials } from './credentials.ts'
-import { DataDirectory, type HostNotice, type HostPlaces } from './data-directory.ts'
+import { DataDirectory, type HostPlaces } from './data-directory.ts'
+import type { HostNotice } from './host-backend.ts'
 
 export interface BackupOptions extends HostPlaces {
   /** Told of each store that could not be copied or opened. */
@@ -159,7 +159,7 @@ async function acceptStores(
   const opened = new Set<string>()
   for (const storeId of storeIds) {
     try {
-      const store = await openStore({ ...directory.placeOf(storeId), acceptRolledBack: true })
+      const store = await directory.openStore(storeId, { acceptRolledBack: true })
       await store.close()
       opened.add(storeId)
     } catch (error) {

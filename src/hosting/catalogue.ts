@@ -7,7 +7,7 @@ import { pairsOf, type Settings } from '../format/settings.ts'
 import { storeNameCharactersMax } from '../limits.ts'
 import type { Page } from '../page.ts'
 import type { StoreInfo } from '../store/store-report.ts'
-import type { DataDirectory, HostNotice } from './data-directory.ts'
+import { type HostBackend, type HostNotice, newId } from './host-backend.ts'
 import {
   type HostRecords,
   placeIn,
@@ -77,22 +77,22 @@ export interface StoreScope {
 }
 
 export class Catalogue {
-  readonly #directory: DataDirectory
+  readonly #backend: HostBackend
   readonly #records: HostRecords<CatalogueRecords>
 
-  private constructor(directory: DataDirectory, records: HostRecords<CatalogueRecords>) {
-    this.#directory = directory
+  private constructor(backend: HostBackend, records: HostRecords<CatalogueRecords>) {
+    this.#backend = backend
     this.#records = records
   }
 
   static async open(
-    directory: DataDirectory,
+    backend: HostBackend,
     notice: (notice: HostNotice) => void,
     acceptRolledBack: boolean,
   ): Promise<Catalogue> {
-    const first = () => ({ workspaces: [newWorkspace(directory, 'default')], stores: [] })
+    const first = () => ({ workspaces: [newWorkspace(backend, 'default')], stores: [] })
     const options = { role: 'catalogue', tables, first, notice, acceptRolledBack } as const
-    return new Catalogue(directory, await directory.openRecords<CatalogueRecords>(options))
+    return new Catalogue(backend, await backend.openRecords<CatalogueRecords>(options))
   }
 
   /** Whether an old one was accepted when this was opened. */
@@ -165,7 +165,7 @@ export class Catalogue {
 
   /** Throws `invalid_input`. */
   async addWorkspace(name: string): Promise<Workspace> {
-    const record = newWorkspace(this.#directory, checkName(name))
+    const record = newWorkspace(this.#backend, checkName(name))
     const isMade = await this.#records.change([{ kind: 'add', table: 'workspaces', record }])
     assert(isMade, 'the id of a new workspace is random')
     return record
@@ -205,8 +205,8 @@ export function checkName(name: string): string {
   )
 }
 
-function newWorkspace(directory: DataDirectory, name: string): Workspace {
-  return { workspaceId: directory.newId('wrkspc_'), name, createdAt: directory.clock() }
+function newWorkspace(backend: HostBackend, name: string): Workspace {
+  return { workspaceId: newId(backend, 'wrkspc_'), name, createdAt: backend.clock() }
 }
 
 export function isIn({ workspaceId, attached }: StoreScope, store: HostedStore): boolean {

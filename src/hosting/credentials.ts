@@ -7,7 +7,7 @@ import { equalSecrets, sha256OfText } from '../crypto/digest.ts'
 import { assert, StoreError } from '../errors.ts'
 import type { Actor } from '../format/change-record.ts'
 import { checkName } from './catalogue.ts'
-import type { DataDirectory, HostNotice } from './data-directory.ts'
+import { type HostBackend, type HostNotice, newId } from './host-backend.ts'
 import {
   type HostRecords,
   type Lists,
@@ -118,23 +118,23 @@ const TOKEN_KIND = 4
 const TOKEN_ID = 30
 
 export class Credentials {
-  readonly #directory: DataDirectory
+  readonly #backend: HostBackend
   readonly #records: HostRecords<CredentialsRecords>
   /** The callers of records, which are asked for again and again. */
   readonly #known = new WeakMap<StoredKey | StoredSession, KnownCaller>()
 
-  private constructor(directory: DataDirectory, records: HostRecords<CredentialsRecords>) {
-    this.#directory = directory
+  private constructor(backend: HostBackend, records: HostRecords<CredentialsRecords>) {
+    this.#backend = backend
     this.#records = records
   }
 
   static async open(
-    directory: DataDirectory,
+    backend: HostBackend,
     notice: (notice: HostNotice) => void,
     acceptRolledBack: boolean,
   ): Promise<Credentials> {
     const options = { role: 'credentials', tables, first, notice, acceptRolledBack } as const
-    return new Credentials(directory, await directory.openRecords<CredentialsRecords>(options))
+    return new Credentials(backend, await backend.openRecords<CredentialsRecords>(options))
   }
 
   /** Whose token it is. An unknown one costs as much as one with a wrong secret. */
@@ -147,7 +147,7 @@ export class Credentials {
     const known = found && this.#callerOf(found.record)
     const isRight = equalSecrets(fromHex(sha256OfText(token)), known?.hash ?? noHash)
     if (known === undefined || !isRight) return undefined
-    return known.expiresAt > this.#directory.clock() ? known.caller : undefined
+    return known.expiresAt > this.#backend.clock() ? known.caller : undefined
   }
 
   /** Oldest first. */
@@ -160,9 +160,9 @@ export class Credentials {
     workspaceId: string,
     name: string,
   ): Promise<{ readonly key: ApiKey; readonly token: string }> {
-    const keyId = this.#directory.newId('apikey_')
+    const keyId = newId(this.#backend, 'apikey_')
     const token = this.#newToken('glk', keyId)
-    const times = { createdAt: this.#directory.clock(), revokedAt: undefined }
+    const times = { createdAt: this.#backend.clock(), revokedAt: undefined }
     const key: ApiKey = { keyId, name: checkName(name), workspaceId, ...times }
     const record = { ...key, hash: sha256OfText(token) }
     const isMade = await this.#change({ kind: 'add', table: 'keys', record })
@@ -172,7 +172,7 @@ export class Credentials {
 
   /** Ends a key and its sessions, at their next request. Throws `not_found`. */
   revokeKey(keyId: string): Promise<ApiKey> {
-    const revokedAt = this.#directory.clock()
+    const revokedAt = this.#backend.clock()
     return untilChanged(async () => {
       const found = await this.#records.find('keys', keyId)
       if (found === undefined) throw noKey()
@@ -192,9 +192,9 @@ export class Credentials {
     resources: readonly Attachment[],
     lifeMs: number,
   ): Promise<{ readonly sessionId: string; readonly token: string; readonly expiresAt: number }> {
-    const sessionId = this.#directory.newId('sesn_')
+    const sessionId = newId(this.#backend, 'sesn_')
     const token = this.#newToken('gls', sessionId)
-    const expiresAt = this.#directory.clock() + lifeMs
+    const expiresAt = this.#backend.clock() + lifeMs
     const hash = sha256OfText(token)
     await this.#addSession({
       sessionId,
@@ -226,7 +226,7 @@ export class Credentials {
       const key = await this.#records.find('keys', keyId)
       // It may have been revoked since the request was authenticated.
       if (key === undefined || key.record.revokedAt !== undefined) throw noKey()
-      const tally = await this.#records.tally('sessions', keyId, this.#directory.clock())
+      const tally = await this.#records.tally('sessions', keyId, this.#backend.clock())
       const weight = tally.weight + (tables.sessions.weightOf?.(record) ?? 0)
       checkLimits({ count: tally.count + 1, weight })
       const limit = { count: sessionsMax, weight: instructionsMax }
@@ -241,12 +241,12 @@ export class Credentials {
 
   /** Every write leaves out expired sessions. */
   #change(...steps: readonly RecordStep<CredentialsRecords>[]): Promise<boolean> {
-    const until = this.#directory.clock()
+    const until = this.#backend.clock()
     return this.#records.change([{ kind: 'expire', table: 'sessions', until }, ...steps])
   }
 
   #newToken(kind: 'glk' | 'gls', id: string): string {
-    const secret = Buffer.from(this.#directory.random(SECRET_BYTES)).toString('base64url')
+    const secret = Buffer.from(this.#backend.random(SECRET_BYTES)).toString('base64url')
     return `${kind}_${digitsOf(id)}_${secret}`
   }
 

@@ -1,8 +1,8 @@
-// Where a server of many stores keeps what, and the locks of its processes. Decides no more than
-// names and order.
+// The data directory of a server: which file lies where, and the locks of its processes. A store
+// with unfinished work has a marker, a file of its name. Decides no more than names and order.
 
 import { resolve } from 'node:path'
-import { toHex, utf8 } from '../bytes.ts'
+import { asciiText, toHex, utf8 } from '../bytes.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { hash256 } from '../crypto/digest.ts'
 import { type Random, systemRandom } from '../crypto/random.ts'
@@ -10,13 +10,27 @@ import { type Disk, makeDurableDirectory, systemDisk } from '../disk/disk.ts'
 import { refuseForeignRoot } from '../disk/foreign-owner.ts'
 import { LockIdentity, ProcessLock, sweepOwners } from '../disk/process-lock.ts'
 import { hasCode, StoreError } from '../errors.ts'
-import { encodeBase32 } from '../format/base32.ts'
+import { findId } from '../format/id.ts'
 import type { Identity } from '../keys/identity.ts'
-import { lockWaitMsDefault } from '../limits.ts'
+import { lineFileBytesMax, lockWaitMsDefault } from '../limits.ts'
+import { createStoreAt } from '../store/create.ts'
 import type { CacheOwner } from '../store/local/sealed-cache.ts'
+import type { MemoryStore } from '../store/memory-store.ts'
+import { openStore } from '../store/open.ts'
 import type { StoreEnvironment, StorePlaces } from '../store/session/open-options.ts'
 import { FileRecords } from './file-records.ts'
-import type { HostRecords, Lists, RecordTables } from './host-records.ts'
+import type {
+  HostBackend,
+  HostJob,
+  HostNotice,
+  NewStoreOptions,
+  RecordsOptions,
+  RecordsRole,
+  StoreUse,
+  Unfinished,
+  UnfinishedState,
+} from './host-backend.ts'
+import type { HostRecords } from './host-records.ts'
 import type { SealedFilePlace } from './sealed-file.ts'
 
 export interface HostPlaces {
@@ -32,45 +46,28 @@ export interface HostPlaces {
   readonly disk?: Disk
 }
 
-/** About the server itself, or about a store of it, by its id: for people who run it. */
-export interface HostNotice {
-  readonly about: string
-  readonly error: unknown
-}
-
-export interface RecordsOptions<T> {
-  readonly role: SealedFilePlace['role']
-  readonly tables: RecordTables<T>
-  /** The records of a host that never had any. */
-  readonly first: () => Lists<T>
-  readonly notice: (notice: HostNotice) => void
-  /** Accepts once an older state that was put back. */
-  readonly acceptRolledBack: boolean
-}
-
-const ID_BYTES = 16
-/** 26 digits of base32 have 130 bits: the first two are zero. */
-const LEADING_ZEROS = 2
 /** What belongs to no store. */
 const NO_STORE = '0'.repeat(32)
+/** Ends the marker of a store whose settings are being changed. */
+const CHANGED = '.changed'
 
 /** One state directory serves several data directories, whose names can be long. */
 function nameOf(dataDirectory: string): string {
   return toHex(hash256(utf8(dataDirectory)).subarray(0, 16))
 }
 
-export class DataDirectory {
+export class DataDirectory implements HostBackend {
   readonly disk: Disk
   readonly random: Random
   readonly clock: Clock
-  readonly identity: Identity
   readonly path: string
-  /** For the anchors of the stores: where the command line looks for them too. */
-  readonly storeStates: string
   readonly stores: string
-  readonly unfinished: string
+  readonly #identity: Identity
+  /** For the anchors of the stores: where the command line looks for them too. */
+  readonly #storeStates: string
+  readonly #markers: string
   readonly #state: string
-  readonly #identity: LockIdentity
+  readonly #lockIdentity: LockIdentity
   readonly #locks: ProcessLock[] = []
   readonly #halves: ProcessLock
 
@@ -80,14 +77,14 @@ export class DataDirectory {
     this.disk = disk
     this.random = random
     this.clock = clock
-    this.identity = identity
     this.path = resolve(dataDirectory)
     this.stores = `${this.path}/stores`
-    this.unfinished = `${this.path}/unfinished`
-    this.storeStates = resolve(stateDirectory)
-    refuseForeignRoot(this.path, this.storeStates)
-    this.#state = `${this.storeStates}/servers/${nameOf(this.path)}`
-    this.#identity = new LockIdentity(disk, this.locks, random)
+    this.#identity = identity
+    this.#markers = `${this.path}/unfinished`
+    this.#storeStates = resolve(stateDirectory)
+    refuseForeignRoot(this.path, this.#storeStates)
+    this.#state = `${this.#storeStates}/servers/${nameOf(this.path)}`
+    this.#lockIdentity = new LockIdentity(disk, this.locks, random)
     this.#halves = this.#lock('stores.lock', 'stores')
   }
 
@@ -97,56 +94,53 @@ export class DataDirectory {
   }
 
   get owner(): CacheOwner {
-    const { disk, identity, random } = this
-    return { disk, identity, random, storeId: NO_STORE }
-  }
-
-  /** Warns of a state directory inside the data directory, though all would work. */
-  checkApart(notice: (notice: HostNotice) => void): void {
-    if (!`${this.storeStates}/`.startsWith(`${this.path}/`)) return
-    const problem =
-      'The state directory should be outside of the data directory: else who puts back an old ' +
-      'copy of the one puts back the other, and it is not noticed'
-    notice({ about: 'state', error: new StoreError('invalid_input', problem) })
-  }
-
-  async make(): Promise<void> {
-    for (const path of [this.locks, this.stores, this.unfinished, this.#state]) {
-      await makeDurableDirectory(this.disk, path)
-    }
-  }
-
-  /** Which stores have a directory. */
-  storeIds(): readonly string[] {
-    return this.disk.list(this.stores)
+    const { disk, random } = this
+    return { disk, identity: this.#identity, random, storeId: NO_STORE }
   }
 
   storePath(storeId: string): string {
     return `${this.stores}/${storeId}`
   }
 
-  /** What a store is opened with. */
-  placeOf(storeId: string): StorePlaces & StoreEnvironment & { readonly storeId: string } {
-    const { disk, random, clock, identity, storeStates: stateDirectory } = this
-    const directory = this.storePath(storeId)
-    return { disk, random, clock, identity, stateDirectory, directory, storeId }
+  /** Where a sealed file is, and its freshness. */
+  file(role: RecordsRole): SealedFilePlace {
+    const { owner, clock } = this
+    const paths = { path: `${this.path}/${role}`, freshnessPath: `${this.#state}/${role}` }
+    return { owner, clock, role, ...paths, lock: this.#lock(`${role}.lock`, role) }
   }
 
-  /**
-   * The public id of a key, workspace or session, in the form of FORMAT §1.1, so that one can be
-   * the actor of a record (§1.2).
-   */
-  newId(prefix: 'wrkspc_' | 'apikey_' | 'sesn_'): string {
-    return prefix + encodeBase32(this.random(ID_BYTES), LEADING_ZEROS)
+  async make(): Promise<void> {
+    for (const path of [this.locks, this.stores, this.#markers, this.#state]) {
+      await makeDurableDirectory(this.disk, path)
+    }
   }
 
-  /** Throws `rolled_back`, `wrong_key`, `upgrade_required` or a storage code. */
+  async serve(notice: (notice: HostNotice) => void): Promise<() => Promise<void>> {
+    const unlock = await this.holdForLife()
+    try {
+      this.#checkApart(notice)
+      // Locks of dead processes leave files.
+      await sweepOwners(this.disk, this.locks)
+      return unlock
+    } catch (error) {
+      await unlock()
+      throw error
+    }
+  }
+
+  /** Releases locks whose release failed. */
+  async close(): Promise<void> {
+    for (const lock of this.#locks) lock.abandon()
+    await this.#lockIdentity.remove()
+  }
+
   openRecords<T extends object>(options: RecordsOptions<T>): Promise<HostRecords<T>> {
     const { role, tables, first, notice, acceptRolledBack } = options
     const parts = {
       ...this.file(role),
       first: () => {
-        if (role === 'catalogue' && !acceptRolledBack && this.storeIds().length > 0) throw lost()
+        const hasStores = role === 'catalogue' && this.disk.list(this.stores).length > 0
+        if (hasStores && !acceptRolledBack) throw lost()
         return first()
       },
       notice: (error: StoreError) => notice({ about: role, error }),
@@ -154,11 +148,64 @@ export class DataDirectory {
     return FileRecords.open(parts, tables, acceptRolledBack)
   }
 
-  /** Where a sealed file is, and its freshness. */
-  file(role: SealedFilePlace['role']): SealedFilePlace {
-    const { owner, clock } = this
-    const paths = { path: `${this.path}/${role}`, freshnessPath: `${this.#state}/${role}` }
-    return { owner, clock, role, ...paths, lock: this.#lock(`${role}.lock`, role) }
+  openStore(storeId: string, use: StoreUse = {}): Promise<MemoryStore> {
+    return openStore({ ...this.#place(), directory: this.storePath(storeId), storeId, ...use })
+  }
+
+  async createStore(
+    options: NewStoreOptions,
+    reserve: (storeId: string) => Promise<void>,
+  ): Promise<MemoryStore> {
+    const { store } = await createStoreAt({ ...this.#place(), ...options }, async (storeId) => {
+      await reserve(storeId)
+      return this.storePath(storeId)
+    })
+    return store
+  }
+
+  /** If the place of the store is a link, the link is removed. */
+  async eraseStore(storeId: string): Promise<void> {
+    const { disk } = this
+    for (const parent of [this.stores, this.#storeStates]) {
+      disk.removeTree(`${parent}/${storeId}`)
+      if (disk.stat(parent) !== undefined) await disk.syncDirectory(parent)
+    }
+    await this.settle(storeId, 'changed')
+    await this.settle(storeId, 'erasing')
+  }
+
+  async hasRemote(storeId: string): Promise<boolean> {
+    const config = this.disk.readFile(`${this.storePath(storeId)}/config`, lineFileBytesMax)
+    return config !== undefined && /^[ \t]*\[remote /m.test(asciiText(config))
+  }
+
+  async mark(storeId: string, state: UnfinishedState): Promise<void> {
+    const path = this.#marker(storeId, state)
+    if (this.disk.stat(path) === undefined) this.disk.close(this.disk.open(path, 'wx'))
+    await this.disk.syncDirectory(this.#markers)
+  }
+
+  async settle(storeId: string, state: UnfinishedState): Promise<void> {
+    this.disk.remove(this.#marker(storeId, state))
+    await this.disk.syncDirectory(this.#markers)
+  }
+
+  async unfinished(): Promise<readonly Unfinished[]> {
+    const found = this.disk.list(this.#markers).map((name): Unfinished => {
+      const state = name.endsWith(CHANGED) ? 'changed' : 'making'
+      return { storeId: name.replace(CHANGED, ''), state }
+    })
+    return found.filter(({ storeId }) => findId('store', storeId) !== undefined)
+  }
+
+  /** Taken before the lock of a sealed file. Throws `locked`. */
+  holdStores<T>(work: () => Promise<T>): Promise<T> {
+    return this.#halves.hold(lockWaitMsDefault, work)
+  }
+
+  /** The one server has every job; but the command line makes stores next to a sweep. */
+  runJob(job: HostJob, work: () => Promise<void>): Promise<void> {
+    return job === 'sweep' ? this.holdStores(work) : work()
   }
 
   /** Holds the lock of the one server until the result is called. Throws `locked`. */
@@ -183,29 +230,29 @@ export class DataDirectory {
     }
   }
 
-  /**
-   * Runs `work` while no process makes a store apart from its server, and none erases marked
-   * stores. Taken before the lock of a sealed file. Throws `locked`.
-   */
-  holdStores<T>(work: () => Promise<T>): Promise<T> {
-    return this.#halves.hold(lockWaitMsDefault, work)
+  /** Warns of a state directory inside the data directory, though all would work. */
+  #checkApart(notice: (notice: HostNotice) => void): void {
+    if (!`${this.#storeStates}/`.startsWith(`${this.path}/`)) return
+    const problem =
+      'The state directory should be outside of the data directory: else who puts back an old ' +
+      'copy of the one puts back the other, and it is not noticed'
+    notice({ about: 'state', error: new StoreError('invalid_input', problem) })
   }
 
-  /** Removes what locks of dead processes left. Under the lock of the server. */
-  async sweepLocks(): Promise<void> {
-    await sweepOwners(this.disk, this.locks)
+  #place(): StoreEnvironment & Omit<StorePlaces, 'directory'> {
+    const { disk, random, clock } = this
+    const stateDirectory = this.#storeStates
+    return { disk, random, clock, identity: this.#identity, stateDirectory }
   }
 
-  /** Called while no work under a lock runs. Releases locks whose release failed. */
-  async close(): Promise<void> {
-    for (const lock of this.#locks) lock.abandon()
-    await this.#identity.remove()
+  #marker(storeId: string, state: UnfinishedState): string {
+    return `${this.#markers}/${storeId}${state === 'changed' ? CHANGED : ''}`
   }
 
   #lock(name: string, purpose: string): ProcessLock {
     const { disk, random } = this
     const path = `${this.locks}/${name}`
-    const lock = new ProcessLock({ disk, identity: this.#identity, path, random, purpose })
+    const lock = new ProcessLock({ disk, identity: this.#lockIdentity, path, random, purpose })
     this.#locks.push(lock)
     return lock
   }

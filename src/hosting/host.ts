@@ -13,7 +13,8 @@ import { BackgroundSync } from './background-sync.ts'
 import { Catalogue, type HostedStore, type HostedStoreQuery, isIn, missing } from './catalogue.ts'
 import { type Attachment, type Caller, Credentials } from './credentials.ts'
 import { createCursors, type Cursors } from './cursors.ts'
-import { DataDirectory, type HostNotice, type HostPlaces } from './data-directory.ts'
+import { DataDirectory, type HostPlaces } from './data-directory.ts'
+import type { HostBackend, HostNotice } from './host-backend.ts'
 import { HostedStores, type HostRecovery } from './hosted-stores.ts'
 import { mountNames } from './mount-names.ts'
 import { maxBytesDefault, StorePool } from './store-pool.ts'
@@ -24,7 +25,8 @@ const sessionSecondsMin = 60
 const sessionSecondsMax = 86_400
 const MOUNT = '/mnt/memory/'
 
-export interface HostOptions extends HostPlaces, HostRecovery {
+/** All but the place. */
+export interface HostSettings extends HostRecovery {
   /** Syncs the stores that have a remote, with this pause between the rounds. Default: never. */
   readonly syncEveryMs?: number
   /** How many stores may be open at once: 200 by default. */
@@ -40,6 +42,8 @@ export interface HostOptions extends HostPlaces, HostRecovery {
   /** Told of failures outside of requests. Names no path, text or token. */
   readonly notice?: (notice: HostNotice) => void
 }
+
+export interface HostOptions extends HostPlaces, HostSettings {}
 
 export interface SessionRequest {
   readonly resources: readonly Attachment[]
@@ -59,43 +63,42 @@ export interface SessionResource extends Attachment {
  * Throws `locked` if another server has the directory open, `rolled_back` if an older catalogue or
  * older credentials were put back, `wrong_key`, `upgrade_required` or a storage code.
  */
-export async function openHost(options: HostOptions): Promise<Host> {
-  const directory = new DataDirectory(options)
-  let unlock: (() => Promise<void>) | undefined
+export function openHost(options: HostOptions): Promise<Host> {
+  return openHostOn(new DataDirectory(options), options)
+}
+
+/** `openHost` on a backend, which the host closes. */
+async function openHostOn(backend: HostBackend, settings: HostSettings): Promise<Host> {
+  let leave: (() => Promise<void>) | undefined
   try {
-    await directory.make()
-    unlock = await directory.holdForLife()
-    return new Host(await openParts(directory, options, unlock), options.syncEveryMs)
+    const { notice = () => undefined } = settings
+    await backend.make()
+    leave = await backend.serve(notice)
+    return new Host(await openParts(backend, settings, leave), settings.syncEveryMs)
   } catch (error) {
-    await unlock?.()
-    await directory.close()
+    await leave?.()
+    await backend.close()
     throw error
   }
 }
 
 type HostParts = Awaited<ReturnType<typeof openParts>>
 
-async function openParts(
-  directory: DataDirectory,
-  options: HostOptions,
-  unlock: () => Promise<void>,
-) {
-  const { notice = () => undefined, acceptRolledBack = false } = options
-  directory.checkApart(notice)
-  await directory.sweepLocks()
-  const catalogue = await Catalogue.open(directory, notice, acceptRolledBack)
-  const credentials = await Credentials.open(directory, notice, acceptRolledBack)
-  const recovery = { operatorSecret: options.operatorSecret, owners: options.owners }
-  const { storeLimits, maxBytes = maxBytesDefault } = options
+async function openParts(backend: HostBackend, settings: HostSettings, leave: () => Promise<void>) {
+  const { notice = () => undefined, acceptRolledBack = false } = settings
+  const catalogue = await Catalogue.open(backend, notice, acceptRolledBack)
+  const credentials = await Credentials.open(backend, notice, acceptRolledBack)
+  const recovery = { operatorSecret: settings.operatorSecret, owners: settings.owners }
+  const { storeLimits, maxBytes = maxBytesDefault } = settings
   const cacheBudget = new CacheBudget(maxBytes / CACHES_SHARE)
   const made = { recovery, storeLimits, cacheBudget }
-  const stores = new HostedStores({ directory, catalogue, notice, ...made })
+  const stores = new HostedStores({ backend, catalogue, notice, ...made })
   // An older catalogue does not know newer stores.
   if (!catalogue.wasRolledBack) await stores.sweep()
-  const { maxOpen, idleMs } = options
+  const { maxOpen, idleMs } = settings
   const open = (storeId: string): Promise<MemoryStore> => stores.open(storeId)
   const pool = new StorePool({ open, maxOpen, maxBytes, idleMs })
-  return { directory, catalogue, credentials, stores, pool, notice, unlock }
+  return { backend, catalogue, credentials, stores, pool, notice, leave }
 }
 
 /** What the operator of the machine may do, who can open every store anyway. */
@@ -130,12 +133,12 @@ export class Host {
   #closing: Promise<void> | undefined
 
   constructor(parts: HostParts, syncEveryMs: number | undefined) {
-    const { directory, catalogue, notice } = parts
+    const { backend, catalogue, notice } = parts
     this.#parts = parts
-    this.cursors = createCursors(directory.owner)
+    this.cursors = createCursors(backend.owner)
     if (syncEveryMs === undefined) return
     this.#sync = new BackgroundSync({
-      directory,
+      backend,
       notice,
       everyMs: syncEveryMs,
       storeIds: async () => (await catalogue.stores()).map(({ storeId }) => storeId),
@@ -235,14 +238,14 @@ export class Host {
   }
 
   async #close(): Promise<void> {
-    const { pool, unlock, directory } = this.#parts
+    const { pool, leave, backend } = this.#parts
     await this.#sync?.stop()
     await Promise.allSettled(this.#running)
     try {
       await pool.close()
     } finally {
-      await unlock()
-      await directory.close()
+      await leave()
+      await backend.close()
     }
   }
 

@@ -28,11 +28,12 @@ import {
   untilPadding,
   writeCache,
 } from '../store/local/sealed-cache.ts'
+import type { RecordsRole } from './host-backend.ts'
 
 export interface SealedFilePlace {
   readonly owner: CacheOwner
   /** Its name in errors. */
-  readonly role: 'catalogue' | 'credentials'
+  readonly role: RecordsRole
   readonly path: string
   /** Outside of the backup that contains the file. */
   readonly freshnessPath: string

@@ -2,7 +2,7 @@
 
 import { openHostAdministration } from '../../src/hosting/administration.ts'
 import type { Caller } from '../../src/hosting/credentials.ts'
-import type { HostNotice } from '../../src/hosting/data-directory.ts'
+import type { HostNotice } from '../../src/hosting/host-backend.ts'
 import { type Host, type HostOptions, openHost } from '../../src/hosting/host.ts'
 import { generateIdentity, generateOperatorSecret, type Identity } from '../../src/index.ts'
 import { temporaryDirectory } from './temporary.ts'

@@ -7,8 +7,8 @@ import type { SourceFile } from './source.ts'
 
 /** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
-  'lines of src': 96_700,
-  'files of src': 601,
+  'lines of src': 96_800,
+  'files of src': 602,
   'lines of test and scripts': 116_000,
   'percent of lines in src that are statements, at least': 50,
   'files of src with one importer': 153,

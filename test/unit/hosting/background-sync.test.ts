@@ -6,7 +6,8 @@ import { createServer } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { StoreError } from '../../../src/errors.ts'
 import { BackgroundSync } from '../../../src/hosting/background-sync.ts'
-import { DataDirectory, type HostNotice } from '../../../src/hosting/data-directory.ts'
+import { DataDirectory } from '../../../src/hosting/data-directory.ts'
+import type { HostNotice } from '../../../src/hosting/host-backend.ts'
 import { newHost, newHostPlace, settings } from '../../support/hosts.ts'
 import { patience } from '../../support/patience.ts'
 import { git, temporaryDirectory } from '../../support/temporary.ts'
@@ -68,7 +69,7 @@ test('a list of stores that cannot be read is reported, and the next round follo
   const notices: HostNotice[] = []
   const error = new StoreError('storage_failed', 'the disk')
   const sync = new BackgroundSync({
-    directory: new DataDirectory(newHostPlace()),
+    backend: new DataDirectory(newHostPlace()),
     everyMs: 1,
     storeIds: () => {
       throw error

@@ -4,7 +4,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { WebConsole } from '../../../console/console.ts'
 import { StoreError } from '../../../errors.ts'
-import type { HostNotice } from '../../../hosting/data-directory.ts'
+import type { HostNotice } from '../../../hosting/host-backend.ts'
 import type { Host } from '../../../hosting/host.ts'
 import type { Identity } from '../../../keys/identity.ts'
 import { timestamp } from '../../../operations/wire.ts'

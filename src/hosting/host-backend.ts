@@ -1,0 +1,108 @@
+// The port for the place where a host keeps its stores, its records, and the notes about stores
+// that a crash left unfinished. A data directory is one kind (data-directory.ts); a database that
+// several servers share is another. Decides nothing about stores: `hosted-stores.ts` does.
+
+import type { Clock } from '../clock.ts'
+import type { Random } from '../crypto/random.ts'
+import { encodeBase32 } from '../format/base32.ts'
+import type { CreateOptions } from '../store/create.ts'
+import type { CacheOwner } from '../store/local/sealed-cache.ts'
+import type { MemoryStore } from '../store/memory-store.ts'
+import type { OpenOptions, StorePlaces } from '../store/session/open-options.ts'
+import type { HostRecords, Lists, RecordTables } from './host-records.ts'
+
+/** About the server itself, or about a store of it, by its id: for people who run it. */
+export interface HostNotice {
+  readonly about: string
+  readonly error: unknown
+}
+
+export type RecordsRole = 'catalogue' | 'credentials'
+
+export interface RecordsOptions<T> {
+  readonly role: RecordsRole
+  readonly tables: RecordTables<T>
+  /** The records of a host that never had any. */
+  readonly first: () => Lists<T>
+  readonly notice: (notice: HostNotice) => void
+  /** Accepts once an older state that was put back. */
+  readonly acceptRolledBack: boolean
+}
+
+/**
+ * What happens to a store while its state and the catalogue may differ. `making` and `erasing` may
+ * look the same: the catalogue tells, which lists a store that was made, and none that is erased.
+ */
+export type UnfinishedState = 'making' | 'erasing' | 'changed'
+
+export interface Unfinished {
+  /** `memstore_…` */
+  readonly storeId: string
+  readonly state: UnfinishedState
+}
+
+/** Work for one server at a time, of all that share a backend. */
+export type HostJob = 'sweep' | 'sync'
+
+/** How a store is opened. */
+export type StoreUse = Pick<OpenOptions, 'cacheBudget' | 'acceptRolledBack'>
+
+export type NewStoreOptions = Omit<CreateOptions, keyof StorePlaces>
+
+export interface HostBackend {
+  readonly clock: Clock
+  readonly random: Random
+  /** Seals what belongs to no store, such as cursors. */
+  readonly owner: CacheOwner
+
+  /** Makes missing places. */
+  make(): Promise<void>
+  /**
+   * Becomes a server of the backend until the result is called. Throws `locked` if another process
+   * is one, unless several may be.
+   */
+  serve(notice: (notice: HostNotice) => void): Promise<() => Promise<void>>
+  /** Called while no work of this process runs, after all else. */
+  close(): Promise<void>
+
+  /** Throws `rolled_back`, `wrong_key`, `upgrade_required` or a storage code. */
+  openRecords<T extends object>(options: RecordsOptions<T>): Promise<HostRecords<T>>
+
+  /** Opens the store of this id, and refuses any other in its place. */
+  openStore(storeId: string, use?: StoreUse): Promise<MemoryStore>
+  /** `reserve` learns the new id before anything of the store is kept. */
+  createStore(
+    options: NewStoreOptions,
+    reserve: (storeId: string) => Promise<void>,
+  ): Promise<MemoryStore>
+  /** Erases the store, its caches, its state outside, and its marks: all that exist. */
+  eraseStore(storeId: string): Promise<void>
+  /** Without opening the store: most have no remote. */
+  hasRemote(storeId: string): Promise<boolean>
+
+  /** Durable before it resolves, and after a crash in `unfinished`. */
+  mark(storeId: string, state: UnfinishedState): Promise<void>
+  /** Removes the mark, durably: with an older catalogue, it would have the store erased. */
+  settle(storeId: string, state: UnfinishedState): Promise<void>
+  /** The stores that no living process works at, though they have a mark. */
+  unfinished(): Promise<readonly Unfinished[]>
+  /** Runs `work` while no other process makes a store next to a server, or erases marked ones. */
+  holdStores<T>(work: () => Promise<T>): Promise<T>
+  /** Runs `work`, unless another server is at the same job; then it does nothing. */
+  runJob(job: HostJob, work: () => Promise<void>): Promise<void>
+}
+
+const ID_BYTES = 16
+/** 26 digits of base32 have 130 bits: the first two are zero. */
+const LEADING_ZEROS = 2
+
+/**
+ * The public id of a key, workspace or session, in the form of FORMAT §1.1, so that one can be the
+ * actor of a record (§1.2).
+ */
+export function newId(
+  { random }: Pick<HostBackend, 'random'>,
+  prefix: 'wrkspc_' | 'apikey_' | 'sesn_',
+): string {
+  return prefix + encodeBase32(random(ID_BYTES), LEADING_ZEROS)
+}

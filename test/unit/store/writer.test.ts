@@ -2,9 +2,12 @@
 // and a sync holds writes back.
 
 import { expect, test } from 'vitest'
+import { type Disk, systemDisk } from '../../../src/disk/disk.ts'
+import { StoreError } from '../../../src/errors.ts'
 import { openDiskObjectStore } from '../../../src/git/disk-store/disk-object-store.ts'
+import { openStore } from '../../../src/store/open.ts'
 import { openSession } from '../../../src/store/session/open-session.ts'
-import { newStore } from '../../support/stores.ts'
+import { author, newStore } from '../../support/stores.ts'
 
 /** The session of a store, and the objects below it. */
 async function newSession() {
@@ -120,4 +123,33 @@ test('held writes are done before the store closes', async () => {
   await opened.session.close()
   await held
   expect(done).toEqual(['held'])
+})
+
+test('a refusal on a batch that is not written has the reason of that failure', async () => {
+  const { store, place } = await newStore()
+  await store.close()
+  let isFull = false
+  const disk: Disk = {
+    ...systemDisk,
+    write(fd, bytes, position) {
+      if (isFull) throw new StoreError('storage_full', 'The disk is full')
+      systemDisk.write(fd, bytes, position)
+    },
+  }
+  const full = await openStore({ ...place, disk })
+  await full.as(author).write('/kept.md', 'kept')
+  const create = (path: string): Promise<unknown> =>
+    full.as(author).apply([{ type: 'create', path, content: 'new' }])
+  isFull = true
+  const results = await Promise.allSettled([
+    create('/kept.md'),
+    create('/new.md'),
+    create('/new.md'),
+  ])
+  const codes = results.map((result) => result.status === 'rejected' && result.reason.code)
+  // The third would be refused because of the second, which was never made.
+  expect(codes).toEqual(['path_conflict', 'storage_failed', 'storage_failed'])
+  isFull = false
+  await create('/new.md')
+  await full.close()
 })

@@ -1,0 +1,312 @@
+// Connections to a PostgreSQL server, or to the primary among several. Owns which failures are worth
+// another attempt. Must not put a text of the server into an error: it may hold values.
+
+import type { Client, ClientBase, Pool, PoolClient, QueryResult } from 'pg'
+import { type ErrorCode, StoreError } from '../errors.ts'
+import type { EngineAddress, EngineHost } from './address.ts'
+
+export interface PoolOptions {
+  readonly address: EngineAddress
+  /** The most connections of this process, 16 by default. */
+  readonly connections?: number | undefined
+  /** Certificates in PEM that vouch for the server, in place of the system's. */
+  readonly ca?: string | undefined
+  /** For poolers that cannot keep prepared statements. */
+  readonly unnamed?: boolean | undefined
+}
+
+/** A statement; its name is that of the prepared one. */
+export interface Statement {
+  readonly name: string
+  readonly text: string
+}
+
+type SqlValue = string | number | boolean | null | Uint8Array | readonly string[]
+
+export interface SqlResult {
+  readonly count: number
+  readonly rows: readonly Readonly<Record<string, unknown>>[]
+  /**
+   * Whether the server warned: a wait for its standby was cancelled, and the change, though
+   * committed, may be lost with the primary.
+   */
+  readonly isWarned: boolean
+}
+
+export type Query = (statement: Statement, values: readonly SqlValue[]) => Promise<SqlResult>
+
+/** A statement failed. With `isTransient`, it may succeed later, or may have succeeded. */
+export class EngineFailure extends Error {
+  readonly isTransient: boolean
+  readonly sqlState: string | undefined
+
+  constructor(cause: unknown) {
+    super('A statement of the engine failed', { cause })
+    this.sqlState = sqlStateOf(cause)
+    this.isTransient = this.sqlState === undefined || transient.test(this.sqlState)
+  }
+}
+
+/** How long a statement is repeated: a failover takes less. */
+const PATIENCE_MS = 60_000
+const PAUSE_MS_MAX = 500
+/** A connection that does not answer for so long is given up. */
+const ANSWER_MS = 30_000
+const CONNECT_MS = 5000
+
+/**
+ * No connection, a server that starts, stops or is a standby, too many connections, a cancelled
+ * statement, and transactions that another one has stood in the way of.
+ */
+const transient = /^(?:08...|25006|40001|40P01|53300|55P03|57...)$/
+
+export class EnginePool {
+  readonly #pools: readonly Pool[]
+  readonly #isNamed: boolean
+  readonly #warnings: WeakSet<ClientBase> = new WeakSet()
+  #primary = 0
+
+  /** Throws `invalid_input` without the package `pg`. Connects to nothing. */
+  static async open(options: PoolOptions): Promise<EnginePool> {
+    return new EnginePool(await loadPackage(), options)
+  }
+
+  private constructor({ Pool }: Package, options: PoolOptions) {
+    this.#isNamed = options.unnamed !== true
+    this.#pools = options.address.hosts.map((host) => {
+      const pool = new Pool(configOf(host, options))
+      // The next statement finds that an idle connection was lost.
+      pool.on('error', () => undefined)
+      pool.on('connect', (client) => this.#watch(client))
+      return pool
+    })
+  }
+
+  /** Runs a statement once. Throws an `EngineFailure`. */
+  query(statement: Statement, values: readonly SqlValue[]): Promise<SqlResult> {
+    return this.#using((client) => this.#run(client, statement, values))
+  }
+
+  /**
+   * Runs a statement that may be repeated, until it succeeds. Throws `storage_failed` if it does not
+   * within a minute.
+   */
+  repeat(statement: Statement, values: readonly SqlValue[]): Promise<SqlResult> {
+    return repeating(() => this.query(statement, values))
+  }
+
+  /** Runs work once, in a transaction that is committed if it returns true. */
+  transaction(work: (query: Query) => Promise<boolean>): Promise<boolean> {
+    return this.#using(async (client) => {
+      await this.#run(client, begin, [])
+      try {
+        const isDone = await work((statement, values) => this.#run(client, statement, values))
+        await this.#run(client, isDone ? commit : rollback, [])
+        return isDone
+      } catch (error) {
+        await this.#run(client, rollback, []).catch(() => undefined)
+        throw error
+      }
+    })
+  }
+
+  /** Whether a pooler answers for the server: then the process is another one than it said. */
+  isPooled(): Promise<boolean> {
+    return this.#using(async (client) => {
+      const [row] = (await this.#run(client, findProcess, [])).rows
+      return 'processID' in client && Number(row?.['pid']) !== client.processID
+    })
+  }
+
+  /** Connections in use, and statements that wait for one. */
+  get load(): { readonly connections: number; readonly waiting: number } {
+    const sum = (count: (pool: Pool) => number): number => {
+      return this.#pools.reduce((total, pool) => total + count(pool), 0)
+    }
+    return { connections: sum((pool) => pool.totalCount), waiting: sum((p) => p.waitingCount) }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#pools.map((pool) => pool.end()))
+  }
+
+  async #using<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#connect()
+    let failure: EngineFailure | undefined
+    try {
+      return await work(client)
+    } catch (error) {
+      failure = error instanceof EngineFailure ? error : undefined
+      if (failure?.isTransient === true) this.#lookElsewhere()
+      throw error
+    } finally {
+      // A connection in an unknown state is not used again.
+      client.release(failure !== undefined)
+    }
+  }
+
+  /** A connection to the primary, which is looked for from the last one on. */
+  async #connect(): Promise<PoolClient> {
+    let failure: EngineFailure | undefined
+    for (let attempt = 0; attempt < this.#pools.length; attempt += 1) {
+      try {
+        return await this.#pool.connect()
+      } catch (error) {
+        failure = new EngineFailure(error)
+        if (!failure.isTransient) throw failure
+        this.#lookElsewhere()
+      }
+    }
+    throw failure ?? new Error('an engine has at least one host')
+  }
+
+  get #pool(): Pool {
+    const pool = this.#pools[this.#primary]
+    if (pool === undefined) throw new Error('an engine has at least one host')
+    return pool
+  }
+
+  #lookElsewhere(): void {
+    this.#primary = (this.#primary + 1) % this.#pools.length
+  }
+
+  async #run(
+    client: PoolClient,
+    { name, text }: Statement,
+    values: readonly SqlValue[],
+  ): Promise<SqlResult> {
+    this.#warnings.delete(client)
+    const given = values.map((value) => (value instanceof Uint8Array ? bufferOf(value) : value))
+    const query = this.#isNamed ? { name, text, values: given } : { text, values: given }
+    let result: QueryResult<Record<string, unknown>>
+    try {
+      result = await client.query<Record<string, unknown>>(query)
+    } catch (error) {
+      throw new EngineFailure(error)
+    }
+    return {
+      count: result.rowCount ?? 0,
+      rows: result.rows,
+      isWarned: this.#warnings.has(client),
+    }
+  }
+
+  #watch(client: PoolClient): void {
+    client.on('notice', ({ severity }) => {
+      if (severity === 'WARNING') this.#warnings.add(client)
+    })
+    client.on('error', () => undefined)
+  }
+}
+
+/** Repeats work that fails for a moment. Throws `storage_failed`, or the code of a lasting failure. */
+export async function repeating<T>(
+  work: () => Promise<T>,
+  deadline: number = performance.now() + PATIENCE_MS,
+): Promise<T> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof EngineFailure)) throw error
+      if (!error.isTransient || performance.now() >= deadline) throw engineError(error)
+      await pauseAfter(attempt)
+    }
+  }
+}
+
+/** When repeating ends that begins now. */
+export function patience(): number {
+  return performance.now() + PATIENCE_MS
+}
+
+/** Grows to half a second. */
+export function pauseAfter(attempt: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, Math.min(PAUSE_MS_MAX, 10 * 2 ** attempt)))
+}
+
+export function engineError({ sqlState, cause }: EngineFailure): StoreError {
+  const [code, problem] = problems[sqlState ?? ''] ?? [
+    'storage_failed' as const,
+    sqlState === undefined ? unreachable(cause) : `it reports SQLSTATE ${sqlState}`,
+  ]
+  return new StoreError(code, `The engine does not do it: ${problem}`)
+}
+
+const problems: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+  '28P01': ['storage_denied', 'user or password are wrong'],
+  '28000': ['storage_denied', 'it does not let this user in'],
+  '3D000': ['storage_failed', 'there is no such database: create it first'],
+  '42P01': ['storage_failed', 'its tables are missing: run `gitlocket engine init`'],
+  '42501': ['storage_denied', 'the user lacks rights: see docs/FLEET.md'],
+  '53100': ['storage_full', 'its disk is full'],
+}
+
+const findProcess: Statement = { name: 'gl_process', text: 'select pg_backend_pid() as pid' }
+const begin: Statement = { name: 'gl_begin', text: 'begin' }
+const commit: Statement = { name: 'gl_commit', text: 'commit' }
+const rollback: Statement = { name: 'gl_rollback', text: 'rollback' }
+
+type Package = Pick<typeof import('pg'), 'Pool'>
+
+async function loadPackage(): Promise<Package> {
+  try {
+    const { default: pg } = await import('pg')
+    return pg
+  } catch (error) {
+    throw new StoreError('invalid_input', 'An engine needs the package pg: npm install pg', {
+      cause: error,
+    })
+  }
+}
+
+function configOf({ host, port }: EngineHost, options: PoolOptions): object {
+  const { address, connections = 16, ca } = options
+  const { user, password, database, isEncrypted } = address
+  return {
+    host,
+    port,
+    user,
+    password,
+    database,
+    max: connections,
+    ssl: isEncrypted && { rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) },
+    connectionTimeoutMillis: CONNECT_MS,
+    query_timeout: ANSWER_MS,
+    keepAlive: true,
+    application_name: 'gitlocket',
+    verify: refuseStandby,
+  }
+}
+
+/** Called with each new connection: a standby answers, but takes no writes. */
+function refuseStandby(client: Client, done: (error?: Error) => void): void {
+  client.query('show transaction_read_only').then(
+    ({ rows }: QueryResult<Record<string, unknown>>) => {
+      done(rows[0]?.['transaction_read_only'] === 'on' ? new StandbyError() : undefined)
+    },
+    (error: unknown) => done(error instanceof Error ? error : new Error('no answer')),
+  )
+}
+
+class StandbyError extends Error {
+  readonly code = '25006'
+}
+
+function sqlStateOf(cause: unknown): string | undefined {
+  if (!(cause instanceof Error) || !('code' in cause)) return undefined
+  const { code } = cause
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+}
+
+/** Of the system or of TLS, such as ECONNREFUSED or SELF_SIGNED_CERT_IN_CHAIN. */
+function unreachable(cause: unknown): string {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  return typeof code === 'string' && /^[A-Z_]{3,60}$/.test(code)
+    ? `it is not reached (${code})`
+    : 'it does not answer'
+}
+
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+}

@@ -1,0 +1,20 @@
+// The tables of an engine. All keys begin with the store, so that a distributed database keeps the
+// rows of a store together. No sequences, triggers or foreign keys. Migrations only add.
+
+export const schema: readonly string[] = [
+  'create table if not exists gl_engine (format int not null, floor int not null)',
+  // One small row that each write updates: half of a page is left free for its versions.
+  `create table if not exists gl_store (
+     store text primary key, number bigint not null, base bigint not null, base_id text,
+     swept bigint not null, holder text, until timestamptz
+   ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05)`,
+  `create table if not exists gl_log (
+     store text, number bigint, token text not null, body bytea not null, parts text,
+     primary key (store, number))`,
+  // Sealed bytes cannot be compressed.
+  'alter table gl_log alter body set storage external',
+  `create table if not exists gl_part (
+     store text, id text, part int, body bytea not null, swept bigint not null,
+     at timestamptz not null, primary key (store, id, part))`,
+  'alter table gl_part alter body set storage external',
+]

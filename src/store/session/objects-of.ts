@@ -1,0 +1,49 @@
+// Where the objects of a store are: in its directory, or in the log of an engine, of which the
+// directory is a replica.
+
+import { systemRandom } from '../../crypto/random.ts'
+import { StoreError } from '../../errors.ts'
+import { parseId } from '../../format/id.ts'
+import {
+  createDiskObjectStore,
+  openDiskObjectStore,
+} from '../../git/disk-store/disk-object-store.ts'
+import type { ObjectStore } from '../../git/object-store.ts'
+import {
+  type OpenOptions,
+  storageOf,
+  type StoreEnvironment,
+  type StorePlaces,
+} from './open-options.ts'
+
+type Places = StoreEnvironment & Pick<StorePlaces, 'directory' | 'identity'>
+
+/** Throws what opening a repository throws, or, for a log, `not_found`. */
+export function openObjects(options: Places & Pick<OpenOptions, 'storeId'>): Promise<ObjectStore> {
+  const { directory, storeId, sharedLog } = options
+  if (sharedLog === undefined) return openDiskObjectStore({ directory, ...storageOf(options) })
+  if (storeId === undefined) {
+    throw new StoreError('invalid_input', 'A store of an engine is named by its id, memstore_…')
+  }
+  return openShared(options, storeId)
+}
+
+/** The empty object store of a new store, whose log has been made. */
+export function createObjects(options: Places, storeId: string): Promise<ObjectStore> {
+  const { directory, sharedLog } = options
+  if (sharedLog !== undefined) return openShared(options, storeId)
+  return createDiskObjectStore({ directory, ...storageOf(options) })
+}
+
+/** Loaded when it is needed: most processes share nothing. */
+async function openShared(options: Places, storeId: string): Promise<ObjectStore> {
+  const { directory, identity, sharedLog, random = systemRandom } = options
+  if (sharedLog === undefined) throw new Error('only a shared store has a log')
+  const [{ openReplicatedStore }, { SealedLog }] = await Promise.all([
+    import('../../git/replica/replicated-store.ts'),
+    import('../local/sealed-log.ts'),
+  ])
+  const owner = { storeId: parseId('store', storeId), identity, random }
+  const log = new SealedLog(sharedLog(storeId), owner)
+  return openReplicatedStore({ ...storageOf(options), directory, log })
+}

@@ -93,6 +93,8 @@ rmSync(output, { recursive: true, force: true })
 const bundle = await rolldown({
   input: Object.fromEntries(entries.map((file) => [basename(file, '.ts'), file])),
   platform: 'node',
+  // An optional peer: whoever has a database installs it.
+  external: ['pg'],
   // What has no `exports`, jsonc-parser for one, has its modules there.
   resolve: { mainFields: ['module', 'main'] },
   plugins: [webAssembly],

@@ -9,6 +9,7 @@ type Load = () => Promise<{ readonly commands: readonly Command[] }>
 const apiKey: Load = () => import('./commands/serving/api-key.ts')
 const certificate: Load = () => import('./commands/certificate.ts')
 const device: Load = () => import('./commands/members/device.ts')
+const engine: Load = () => import('./commands/serving/engine.ts')
 const guard: Load = () => import('./commands/guard.ts')
 const key: Load = () => import('./commands/members/key.ts')
 const log: Load = () => import('./commands/log.ts')
@@ -102,6 +103,9 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     'serve backup': serveBackup,
     'serve restore': serveBackup,
     'serve rotate-operator': serveBackup,
+    'engine init': engine,
+    'engine check': engine,
+    'engine scrub': engine,
     'api-key create': apiKey,
     'api-key list': apiKey,
     'api-key revoke': apiKey,

@@ -25,8 +25,16 @@ export interface AddressOptions {
 }
 
 const PORT = 5432
-const urlPattern =
-  /^postgres(?:ql)?:\/\/(?:(?<user>[^:@/?]*)(?::(?<password>[^@/?]*))?@)?(?<hosts>[^/?]*)(?:\/(?<database>[^?]*))?(?:\?(?<query>.*))?$/s
+const urlPattern = new RegExp(
+  [
+    /^postgres(?:ql)?:\/\//,
+    /(?:(?<user>[^:@/?]*)(?::(?<password>[^@/?]*))?@)?/,
+    /(?<hosts>[^/?]*)(?:\/(?<database>[^?]*))?(?:\?(?<query>.*))?$/,
+  ]
+    .map(({ source }) => source)
+    .join(''),
+  's',
+)
 const hostPattern = /^(?<host>\[[0-9a-fA-F:.]+\]|[^:[\]]*)(?::(?<port>\d{1,5}))?$/
 const loopbackPattern = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/
 

@@ -1,6 +1,7 @@
-// Connections to a PostgreSQL server, or to the primary among several. Owns which failures are worth
-// another attempt. Must not put a text of the server into an error: it may hold values.
+// Connections to a PostgreSQL server, or to the primary among several. Owns which failures are
+// worth another attempt. Must not put a text of the server into an error: it may hold values.
 
+import type pg from 'pg'
 import type { Client, ClientBase, Pool, PoolClient, QueryResult } from 'pg'
 import { type ErrorCode, StoreError } from '../errors.ts'
 import type { EngineAddress, EngineHost } from './address.ts'
@@ -16,7 +17,7 @@ export interface PoolOptions {
 }
 
 /** A statement; its name is that of the prepared one. */
-export interface Statement {
+export interface SqlStatement {
   readonly name: string
   readonly text: string
 }
@@ -33,7 +34,7 @@ export interface SqlResult {
   readonly isWarned: boolean
 }
 
-export type Query = (statement: Statement, values: readonly SqlValue[]) => Promise<SqlResult>
+export type Query = (statement: SqlStatement, values: readonly SqlValue[]) => Promise<SqlResult>
 
 /** A statement failed. With `isTransient`, it may succeed later, or may have succeeded. */
 export class EngineFailure extends Error {
@@ -71,7 +72,7 @@ export class EnginePool {
     return new EnginePool(await loadPackage(), options)
   }
 
-  private constructor({ Pool }: Package, options: PoolOptions) {
+  private constructor({ Pool }: Pick<typeof pg, 'Pool'>, options: PoolOptions) {
     this.#isNamed = options.unnamed !== true
     this.#pools = options.address.hosts.map((host) => {
       const pool = new Pool(configOf(host, options))
@@ -83,15 +84,15 @@ export class EnginePool {
   }
 
   /** Runs a statement once. Throws an `EngineFailure`. */
-  query(statement: Statement, values: readonly SqlValue[]): Promise<SqlResult> {
+  query(statement: SqlStatement, values: readonly SqlValue[]): Promise<SqlResult> {
     return this.#using((client) => this.#run(client, statement, values))
   }
 
   /**
-   * Runs a statement that may be repeated, until it succeeds. Throws `storage_failed` if it does not
-   * within a minute.
+   * Runs a statement that may be repeated, until it succeeds. Throws `storage_failed` if it does
+   * not within a minute.
    */
-  repeat(statement: Statement, values: readonly SqlValue[]): Promise<SqlResult> {
+  repeat(statement: SqlStatement, values: readonly SqlValue[]): Promise<SqlResult> {
     return repeating(() => this.query(statement, values))
   }
 
@@ -172,7 +173,7 @@ export class EnginePool {
 
   async #run(
     client: PoolClient,
-    { name, text }: Statement,
+    { name, text }: SqlStatement,
     values: readonly SqlValue[],
   ): Promise<SqlResult> {
     this.#warnings.delete(client)
@@ -199,7 +200,9 @@ export class EnginePool {
   }
 }
 
-/** Repeats work that fails for a moment. Throws `storage_failed`, or the code of a lasting failure. */
+/**
+ * Repeats work that fails for a moment. Throws `storage_failed`, or the code of a lasting failure.
+ */
 export async function repeating<T>(
   work: () => Promise<T>,
   deadline: number = performance.now() + PATIENCE_MS,
@@ -242,17 +245,14 @@ const problems: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   '53100': ['storage_full', 'its disk is full'],
 }
 
-const findProcess: Statement = { name: 'gl_process', text: 'select pg_backend_pid() as pid' }
-const begin: Statement = { name: 'gl_begin', text: 'begin' }
-const commit: Statement = { name: 'gl_commit', text: 'commit' }
-const rollback: Statement = { name: 'gl_rollback', text: 'rollback' }
+const findProcess: SqlStatement = { name: 'gl_process', text: 'select pg_backend_pid() as pid' }
+const begin: SqlStatement = { name: 'gl_begin', text: 'begin' }
+const commit: SqlStatement = { name: 'gl_commit', text: 'commit' }
+const rollback: SqlStatement = { name: 'gl_rollback', text: 'rollback' }
 
-type Package = Pick<typeof import('pg'), 'Pool'>
-
-async function loadPackage(): Promise<Package> {
+async function loadPackage(): Promise<Pick<typeof pg, 'Pool'>> {
   try {
-    const { default: pg } = await import('pg')
-    return pg
+    return (await import('pg')).default
   } catch (error) {
     throw new StoreError('invalid_input', 'An engine needs the package pg: npm install pg', {
       cause: error,
@@ -281,12 +281,10 @@ function configOf({ host, port }: EngineHost, options: PoolOptions): object {
 
 /** Called with each new connection: a standby answers, but takes no writes. */
 function refuseStandby(client: Client, done: (error?: Error) => void): void {
-  client.query('show transaction_read_only').then(
-    ({ rows }: QueryResult<Record<string, unknown>>) => {
-      done(rows[0]?.['transaction_read_only'] === 'on' ? new StandbyError() : undefined)
-    },
-    (error: unknown) => done(error instanceof Error ? error : new Error('no answer')),
-  )
+  client.query<Record<string, unknown>>('show transaction_read_only', (error, result) => {
+    const isStandby = result?.rows[0]?.['transaction_read_only'] === 'on'
+    done(error ?? (isStandby ? new StandbyError() : undefined))
+  })
 }
 
 class StandbyError extends Error {

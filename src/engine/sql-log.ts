@@ -19,7 +19,7 @@ import {
   pauseAfter,
   repeating,
   type SqlResult,
-  type Statement,
+  type SqlStatement,
 } from './pool.ts'
 
 const statements = named({
@@ -27,7 +27,8 @@ const statements = named({
     on conflict do nothing`,
   positions: 'select store, number, base from gl_store where store = any($1)',
   entries: `select number, body from (
-      select number, body, sum(octet_length(body)) over (order by number) - octet_length(body) as earlier
+      select number, body,
+        sum(octet_length(body)) over (order by number) - octet_length(body) as earlier
       from gl_log where store = $1 and number > $2 order by number limit 4096) as next
     where earlier < $3 order by number`,
   append: `with moved as (
@@ -155,8 +156,8 @@ class SqlLog implements SharedLog {
   async append(number: number, body: Uint8Array, parts?: PartsRef): Promise<boolean> {
     this.#appends += 1
     const token = `${this.#holder}.${this.#appends}`
-    const named = [parts?.id ?? null, parts?.count ?? null]
-    const values = [this.#store, number, token, body, this.#holder, ...named]
+    const sent = [parts?.id ?? null, parts?.count ?? null]
+    const values = [this.#store, number, token, body, this.#holder, ...sent]
     const deadline = patience()
     for (let attempt = 0, isOpen = false; ; attempt += 1) {
       try {
@@ -237,7 +238,7 @@ class SqlLog implements SharedLog {
   /** Whether entry `number` is ours; undefined if it is not decided. */
   async #outcome(number: number, token: string, deadline: number): Promise<boolean | undefined> {
     const [store] = [this.#store]
-    const run = (statement: Statement, values: (string | number)[]): Promise<SqlResult> => {
+    const run = (statement: SqlStatement, values: (string | number)[]): Promise<SqlResult> => {
       return repeating(() => this.#pool.query(statement, values), deadline)
     }
     const [row] = (await run(statements.token, [store, number])).rows
@@ -270,12 +271,12 @@ class SqlLog implements SharedLog {
 
 function named<Name extends string>(
   texts: Readonly<Record<Name, string>>,
-): Record<Name, Statement> {
+): Record<Name, SqlStatement> {
   const entries = Object.entries<string>(texts)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same names
   return Object.fromEntries(
     entries.map(([name, text]) => [name, { name: `gl_${name}`, text }]),
-  ) as Record<Name, Statement>
+  ) as Record<Name, SqlStatement>
 }
 
 function isText(value: unknown): value is string {

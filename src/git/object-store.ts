@@ -101,13 +101,14 @@ export interface ObjectStore {
   /**
    * Runs `work` as the only writer of the store, among all processes, after a refresh. Throws
    * `locked` if another writer does not finish in time. Not re-entrant: a call from inside `work`
-   * waits for itself until then.
+   * waits for itself until then. Where several servers share the store, another one may commit in
+   * the meantime, unless the work `isLong`: then they wait.
    */
-  exclusive<T>(work: () => Promise<T>): Promise<T>
+  exclusive<T>(work: () => Promise<T>, isLong?: boolean): Promise<T>
   /**
    * Only inside `exclusive`. All transitions are durable when it resolves; a crash in the meantime
    * may keep the first of them. Throws `ref_conflict`, with nothing written, unless each starts at
-   * the head before it.
+   * the head before it, and a `LostRace` if another server was faster.
    */
   commit(transitions: readonly Transition[]): Promise<void>
   /**

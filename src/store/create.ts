@@ -7,7 +7,6 @@ import type { Seeded } from '../format/envelope.ts'
 import { formatId } from '../format/id.ts'
 import { zeroHash } from '../format/record.ts'
 import { checkSettings, type Settings } from '../format/settings.ts'
-import { createDiskObjectStore } from '../git/disk-store/disk-object-store.ts'
 import { checkIsNew } from '../git/refs/repository.ts'
 import type { EpochKeys } from '../keys/epoch.ts'
 import { formatRecoveryKey, generateRecoveryKey, parseOperatorSecret } from '../keys/identity.ts'
@@ -27,11 +26,11 @@ import {
 } from './guard/guard.ts'
 import { MemoryStore } from './memory-store.ts'
 import { checkPlaces, checkText } from './request-check.ts'
+import { createObjects } from './session/objects-of.ts'
 import {
   environmentOf,
   type GuardOptions,
   localFiles,
-  storageOf,
   type StoreEnvironment,
   type StorePlaces,
 } from './session/open-options.ts'
@@ -99,9 +98,9 @@ export async function createStoreAt(
   const environment = environmentOf(given)
   const { storeId, epoch, built, recoveryKey } = await found(given, owners, environment)
   const { snapshot } = built
-  const options = { ...given, directory: await place(formatId('store', storeId)) }
-  const storage = { directory: options.directory, ...storageOf(options) }
-  const objects = await createDiskObjectStore(storage)
+  const id = formatId('store', storeId)
+  const options = { ...given, directory: await place(id) }
+  const objects = await createObjects(options, id)
   const files = localFiles(options, storeId)
   try {
     await objects.exclusive(async () => {

@@ -1,10 +1,10 @@
 // Opening a store. What it reads is in session/open-session.ts.
 
-import { openDiskObjectStore } from '../git/disk-store/disk-object-store.ts'
 import { enrolDevice } from './devices/administration.ts'
 import { MemoryStore } from './memory-store.ts'
 import { checkPlaces } from './request-check.ts'
-import { type OpenOptions, storageOf } from './session/open-options.ts'
+import { openObjects } from './session/objects-of.ts'
+import type { OpenOptions } from './session/open-options.ts'
 import { openSession } from './session/open-session.ts'
 import { onSteadyHead } from './session/steady-head.ts'
 
@@ -14,7 +14,7 @@ import { onSteadyHead } from './session/steady-head.ts'
  */
 export async function openStore(options: OpenOptions): Promise<MemoryStore> {
   const { directory } = checkPlaces(options)
-  const objects = await openDiskObjectStore({ directory, ...storageOf(options) })
+  const objects = await openObjects({ ...options, directory })
   try {
     // A redaction of another process erases what lies below the head that was read.
     const { session, opened } = await onSteadyHead(objects, () => openSession(objects, options))

@@ -1,6 +1,6 @@
-// The log in a database that fails: connections that are lost around a commit, waits for the standby
-// that are cancelled, a primary that dies. An acknowledged entry is never lost and never there
-// twice.
+// The log in a database that fails: connections that are lost around a commit, waits for the
+// standby that are cancelled, a primary that dies. An acknowledged entry is never lost and never
+// there twice.
 
 import { connect, createServer, type Socket } from 'node:net'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -31,7 +31,9 @@ async function makeLog(url: string): Promise<void> {
   await pool.close()
 }
 
-/** Appends texts of its own until `isOver`; which were acknowledged, and which may have been kept. */
+/**
+ * Appends texts of its own until `isOver`; which were acknowledged, and which may have been kept.
+ */
 async function write(log: SharedLog, name: string, isOver: () => boolean) {
   const [acknowledged, unknown]: [string[], string[]] = [[], []]
   for (let n = 1; !isOver(); n += 1) {
@@ -70,7 +72,7 @@ describe.skipIf(postgres.missing)(`a database that fails${postgres.note}`, () =>
     server = await startPostgres()
   })
 
-  test('connections that are cut at any byte leave each entry there once, or not at all', async () => {
+  test('connections that are cut at any byte leave each entry once, or not at all', async () => {
     const url = server.database()
     await makeLog(url)
     const cutter = await startCutter(server.port)

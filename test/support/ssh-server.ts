@@ -3,10 +3,11 @@
 
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { freePort } from './free-port.ts'
 import { temporaryDirectory } from './temporary.ts'
 
 export interface SshServer {
@@ -78,17 +79,6 @@ function authorizedKeys(directory: string, forced?: ForcedCommands): readonly st
   if (forced === undefined) return [publicKey('user')]
   return Object.entries(forced).map(([name, command]) => {
     return `command="${command}",restrict ${publicKey(name)}`
-  })
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      const port = typeof address === 'object' && address !== null ? address.port : 0
-      server.close(() => resolve(port))
-    })
   })
 }
 

@@ -18,6 +18,7 @@ const packages = {
   zsh: 'zsh',
   fish: 'fish',
   chromium: 'chromium',
+  postgres: 'postgresql',
 } as const
 
 type Tool = keyof typeof packages
@@ -36,10 +37,11 @@ export function requires(tool: Tool): Requirement {
   return known
 }
 
-// sshd lives where only root's PATH looks.
+// sshd lives where only root's PATH looks, and the database server outside of any.
 function look(tool: Tool): Requirement {
   const env = { ...process.env, PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin` }
-  const { status } = spawnSync('/bin/sh', ['-c', 'command -v "$1"', 'sh', tool], { env })
+  const search = 'command -v "$1" || ls /usr/lib/postgresql/*/bin/"$1"'
+  const { status } = spawnSync('/bin/sh', ['-c', search, 'sh', tool], { env })
   const missing = status !== 0
   return { missing, note: missing ? ` (skipped: install ${packages[tool]})` : '' }
 }

@@ -23,6 +23,8 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'refs/tracking-ref',
     'repair/repair-site',
     'repair/repository-survey',
+    'replica/replicated-store',
+    'replica/shared-log',
   ],
   'store/commits': [
     'ancestors',
@@ -65,6 +67,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'local-files',
     'reads',
     'sealed-cache',
+    'sealed-log',
     'remote-state-file',
     'state-cache',
   ],
@@ -86,6 +89,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   'store/search': ['query-words', 'regex-turns', 'search', 'search-query', 'snippet'],
   'store/session': [
     'freshness',
+    'objects-of',
     'one-state',
     'open-options',
     'open-session',

@@ -7,12 +7,12 @@ import type { SourceFile } from './source.ts'
 
 /** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
-  'lines of src': 96_800,
-  'files of src': 602,
+  'lines of src': 98_200,
+  'files of src': 613,
   'lines of test and scripts': 116_000,
   'percent of lines in src that are statements, at least': 50,
-  'files of src with one importer': 153,
-  'files of src of at most 40 lines': 45,
+  'files of src with one importer': 158,
+  'files of src of at most 40 lines': 46,
   'files side by side in a folder': 32,
   'files in the root of src/cli': 8,
   'files in src/store/sync': 14,

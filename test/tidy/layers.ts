@@ -61,6 +61,7 @@ const order: readonly string[] = [
   'store',
   'home',
   'hosting',
+  'engine',
   'index',
   'operations',
   'memory-tool',
@@ -100,6 +101,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   server: ['memory-tool', 'operations', 'hosting', 'crypto'],
   console: ['server', 'operations', 'store', 'text', 'format', 'crypto'],
   home: ['store', 'keys', 'crypto'],
+  engine: ['hosting', 'store', 'git', 'format', 'crypto'],
   hosting: ['home', 'store', 'keys', 'git', 'disk', 'format', 'crypto'],
   index: ['home', 'store', 'transport', 'keys', 'git', 'disk', 'format', 'crypto'],
   cli: every,
@@ -182,6 +184,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'node:worker_threads': ['crypto', 'git', 'store', 'src/worker-threads.ts'],
   'node:zlib': ['git'],
   'node-diff3': ['text'],
+  pg: ['src/engine/pool.ts'],
   minisearch: ['src/store/search/term-index.ts'],
   zod: ['operations'],
 }

@@ -39,6 +39,8 @@ export interface Environment {
   readonly newPassphraseFile: string | undefined
   readonly recoveryKeyFile: string | undefined
   readonly operatorSecretFile: string | undefined
+  /** The address of a database that several servers share; it may hold a password. */
+  readonly engineAddress: string | undefined
   /** The key of an account of the Memory Stores API, or a file with it. */
   readonly anthropicApiKey: string | undefined
   readonly anthropicApiKeyFile: string | undefined
@@ -98,6 +100,7 @@ export const variables: Readonly<Record<string, string>> = {
   GITLOCKET_RECOVERY_KEY_FILE: 'A file with the recovery key, for `join`, `recover`',
   GITLOCKET_OPERATOR_SECRET_FILE:
     'A file with an operator secret, for `init`, `join`, `recover`, `key recovery`, `serve`',
+  GITLOCKET_ENGINE: 'The database of servers that share one: see `engine init`',
   GITLOCKET_TOKEN:
     '`token` or `user:token`, for https remotes at GITLOCKET_TOKEN_HOST alone; else git ' +
     'credential helpers',
@@ -174,6 +177,7 @@ function readVariables() {
     newPassphraseFile: variable('GITLOCKET_NEW_PASSPHRASE_FILE'),
     recoveryKeyFile: variable('GITLOCKET_RECOVERY_KEY_FILE'),
     operatorSecretFile: variable('GITLOCKET_OPERATOR_SECRET_FILE'),
+    engineAddress: takeVariable('GITLOCKET_ENGINE'),
     anthropicApiKey: variable('ANTHROPIC_API_KEY'),
     anthropicApiKeyFile: variable('ANTHROPIC_API_KEY_FILE'),
     certificatesFile: variable('GIT_SSL_CAINFO'),

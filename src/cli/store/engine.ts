@@ -15,7 +15,7 @@ export const engineOptions: OptionTexts = {
 }
 
 /** Undefined if neither option nor variable names an engine. */
-export function findEngine({ environment }: Context, input: Input): EngineOptions | undefined {
+function findEngine({ environment }: Context, input: Input): EngineOptions | undefined {
   const url = input.text('engine') ?? environment.engineAddress
   if (url === undefined) return undefined
   const ca = input.text('engine-ca')

@@ -17,11 +17,11 @@ import type { GitObject, Oid, SizeLimit } from '../objects/object.ts'
 import { purgedMeanwhile } from '../pack/incoming-pack.ts'
 import { unknownRemoteError } from '../refs/remotes.ts'
 import { PartSender, sendFile } from './base.ts'
-import type { Entry } from './log-entry.ts'
+import type { Entry, PacksEntry } from './log-entry.ts'
 import type { Replica } from './replica.ts'
 
-/** Attempts to append after lost races; each claims the log before. */
-const ATTEMPTS = 20
+/** Attempts to append after lost races; all but the first claim the log before. */
+const ATTEMPTS = 4
 
 /** The writer of a replicated store. */
 interface LogWriter {
@@ -152,26 +152,33 @@ class ReplicatedIncoming implements Incoming {
 
   async accept(): Promise<void> {
     if (this.isEmpty) return
+    for (let attempt = 1; ; attempt += 1) {
+      const entry = await this.#send()
+      try {
+        return await appending(this.#writer, async () => {
+          this.#check()
+          await this.#writer.append(entry, () => this.#waiting.accept())
+        })
+      } catch (error) {
+        await this.#replica.log.removeParts(entry.parts.id).catch(() => undefined)
+        // Another server may have removed the parts as those of a server that died.
+        if (!(error instanceof LostRace) || attempt === ATTEMPTS) throw error
+      }
+    }
+  }
+
+  async #send(): Promise<PacksEntry> {
     const { log, disk } = this.#replica
     const sender = new PartSender(log, this.#writer.newId())
-    try {
-      const counts: number[] = []
-      for (const path of this.#waiting.packFiles()) {
-        const before = sender.count
-        await sendFile(disk, sender, path)
-        counts.push(sender.count - before)
-      }
-      await sender.finish()
-      const { id, count } = sender
-      await appending(this.#writer, async () => {
-        this.#check()
-        const entry = { kind: 'packs', parts: { id, count }, counts } as const
-        await this.#writer.append(entry, () => this.#waiting.accept())
-      })
-    } catch (error) {
-      await log.removeParts(sender.id).catch(() => undefined)
-      throw error
+    const counts: number[] = []
+    for (const path of this.#waiting.packFiles()) {
+      const before = sender.count
+      await sendFile(disk, sender, path)
+      counts.push(sender.count - before)
     }
+    await sender.finish()
+    const { id, count } = sender
+    return { kind: 'packs', parts: { id, count }, counts }
   }
 
   async keep(remote: string, head: Oid): Promise<void> {

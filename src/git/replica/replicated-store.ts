@@ -31,6 +31,8 @@ const BASE_BYTES_MIN = 4 * MEBIBYTE
 /** How long a server that has lost a race waits for its claim. */
 const CLAIM_WAIT_MS = 10_000
 const CLAIM_PAUSE_MS_MAX = 20
+/** A claim ends by itself after two seconds. */
+const CLAIM_RENEW_MS = 700
 
 /** Opens the store of a log. It is empty if the log is. Throws `not_found` without the log. */
 export async function openReplicatedStore(options: ReplicaOptions): Promise<ObjectStore> {
@@ -97,7 +99,7 @@ class ReplicatedObjectStore implements ObjectStore {
     })
   }
 
-  async exclusive<T>(work: () => Promise<T>): Promise<T> {
+  exclusive<T>(work: () => Promise<T>, isLong = false): Promise<T> {
     return this.turn(async () => {
       this.#writing = true
       try {
@@ -106,22 +108,24 @@ class ReplicatedObjectStore implements ObjectStore {
         this.#writing = false
         if (this.#staged !== undefined) await this.#dropStaged()
       }
-    })
+    }, isLong)
   }
 
   /** Runs `work` while no other work of this server writes, after what other servers wrote. */
-  async turn<T>(work: () => Promise<T>): Promise<T> {
+  async turn<T>(work: () => Promise<T>, isLong = false): Promise<T> {
     this.#assertNotClosing()
     return this.#gate.run(async () => {
-      const claims = this.#hasLost
+      const claims = isLong || this.#hasLost
       this.#hasLost = false
       if (claims) await this.#claim()
       const { number } = this.#replica
+      const renewing = isLong ? setInterval(() => this.#renewClaim(), CLAIM_RENEW_MS) : undefined
       try {
-        if (!this.#isOurs) await this.#replica.follow()
+        if (claims || !this.#isOurs) await this.#replica.follow()
         return await work()
       } finally {
-        if (claims && this.#replica.number === number) await this.#release()
+        clearInterval(renewing)
+        if (isLong || (claims && this.#replica.number === number)) await this.#release()
         if (this.#isOurs) this.#makeBaseWhenDue()
       }
     })
@@ -193,7 +197,10 @@ class ReplicatedObjectStore implements ObjectStore {
   }
 
   status(): StorageStatus {
-    return this.#replica.store.status()
+    const status = this.#replica.store.status()
+    // Entries that are still in the log hold the erased objects, too.
+    const isPending = this.#replica.eraseNumber !== undefined
+    return isPending ? { ...status, purgePending: Math.max(1, status.purgePending) } : status
   }
 
   close(): Promise<void> {
@@ -221,6 +228,11 @@ class ReplicatedObjectStore implements ObjectStore {
       const [jitter = 0] = this.#random(1)
       await pause(Math.min(CLAIM_PAUSE_MS_MAX, attempt) * (0.5 + jitter / 256))
     }
+  }
+
+  /** If this is late, another server may be faster: the append decides. */
+  #renewClaim(): void {
+    this.#replica.log.claim().catch(() => undefined)
   }
 
   async #release(): Promise<void> {

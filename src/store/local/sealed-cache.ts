@@ -36,7 +36,8 @@ export const cacheRole = {
   credentials: 9,
   freshness: 10,
   cursor: 11,
-  // 12 and 13 are those of a database.
+  entry: 12,
+  part: 13,
   erased: 14,
 } as const
 export type CacheRole = keyof typeof cacheRole
@@ -51,13 +52,20 @@ export interface CachePlace {
 /** The place of a file in parts; the generation is the number of each part. */
 export type PartedPlace = Omit<CachePlace, 'generation'>
 
-/** What cache files are bound to, and how they are written. */
-export interface CacheOwner {
-  readonly disk: Disk
+/** What cache files are bound to. */
+export interface SealOwner {
   readonly storeId: string
   readonly identity: Identity
   readonly random: Random
 }
+
+/** The same, and how the files are written. */
+export interface CacheOwner extends SealOwner {
+  readonly disk: Disk
+}
+
+/** What an envelope is bound to in addition to its owner. */
+export type SealPlace = Pick<CachePlace, 'role' | 'generation'>
 
 /** The folder of one device's caches. */
 export interface CacheFiles {
@@ -149,13 +157,13 @@ export function moveCacheAside({ disk }: CacheOwner, { path }: Pick<CachePlace, 
   disk.rename(path, `${path}.damaged-${number}`)
 }
 
-export function sealCache(owner: CacheOwner, place: CachePlace, plaintext: Uint8Array): Sealed {
+export function sealCache(owner: SealOwner, place: SealPlace, plaintext: Uint8Array): Sealed {
   const keys = keysFor(owner, place)
   return sealEnvelope('cache', keys, contextOf(owner, place), owner.random(32), plaintext)
 }
 
 /** The padded plaintext. Throws an envelope code. */
-export function openCache(owner: CacheOwner, place: CachePlace, bytes: Uint8Array): Uint8Array {
+export function openCache(owner: SealOwner, place: SealPlace, bytes: Uint8Array): Uint8Array {
   return openEnvelope('cache', keysFor(owner, place), contextOf(owner, place), bytes)
 }
 
@@ -283,13 +291,14 @@ class Parts {
   }
 }
 
-function lengthOf({ length }: Uint8Array): Uint8Array {
+/** The length of bytes, as a reader that does not know the padding needs it. */
+export function lengthOf({ length }: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(LENGTH_BYTES)
   new DataView(bytes.buffer).setUint32(0, length)
   return bytes
 }
 
-function lengthAt(bytes: Uint8Array, at: number): number {
+export function lengthAt(bytes: Uint8Array, at: number): number {
   return new DataView(bytes.buffer, bytes.byteOffset).getUint32(at)
 }
 
@@ -302,7 +311,7 @@ export function journalSecretOf({ localSecret }: Identity): Uint8Array {
   return deriveKey(localSecret, 3, KEYS_CONTEXT)
 }
 
-function keysFor(owner: CacheOwner, place: CachePlace): EnvelopeKeys {
+function keysFor(owner: SealOwner, place: SealPlace): EnvelopeKeys {
   const { localSecret } = owner.identity
   const subkey = place.role === 'anchor' || place.role === 'freshness' ? 2 : 1
   return {
@@ -312,7 +321,7 @@ function keysFor(owner: CacheOwner, place: CachePlace): EnvelopeKeys {
   }
 }
 
-function contextOf(owner: CacheOwner, place: CachePlace): Uint8Array {
+function contextOf(owner: SealOwner, place: SealPlace): Uint8Array {
   const { storeId, identity } = owner
   return cacheContext(storeId, identity.deviceId, cacheRole[place.role], place.generation)
 }

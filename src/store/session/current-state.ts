@@ -160,8 +160,8 @@ export class CurrentState {
   }
 
   /** The same with the writer lock, which is taken first, so that no other process writes. */
-  alone<T>(work: () => Promise<T>): Promise<T> {
-    return this.objects.exclusive(() => this.inTurn(work))
+  alone<T>(work: () => Promise<T>, isLong = false): Promise<T> {
+    return this.objects.exclusive(() => this.inTurn(work), isLong)
   }
 
   /** Moves the snapshot to the head of the object store. In a turn. */

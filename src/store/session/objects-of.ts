@@ -16,10 +16,12 @@ import {
   type StorePlaces,
 } from './open-options.ts'
 
-type Places = StoreEnvironment & Pick<StorePlaces, 'directory' | 'identity'>
+type ObjectPlaces = StoreEnvironment & Pick<StorePlaces, 'directory' | 'identity'>
 
 /** Throws what opening a repository throws, or, for a log, `not_found`. */
-export function openObjects(options: Places & Pick<OpenOptions, 'storeId'>): Promise<ObjectStore> {
+export function openObjects(
+  options: ObjectPlaces & Pick<OpenOptions, 'storeId'>,
+): Promise<ObjectStore> {
   const { directory, storeId, sharedLog } = options
   if (sharedLog === undefined) return openDiskObjectStore({ directory, ...storageOf(options) })
   if (storeId === undefined) {
@@ -29,14 +31,14 @@ export function openObjects(options: Places & Pick<OpenOptions, 'storeId'>): Pro
 }
 
 /** The empty object store of a new store, whose log has been made. */
-export function createObjects(options: Places, storeId: string): Promise<ObjectStore> {
+export function createObjects(options: ObjectPlaces, storeId: string): Promise<ObjectStore> {
   const { directory, sharedLog } = options
   if (sharedLog !== undefined) return openShared(options, storeId)
   return createDiskObjectStore({ directory, ...storageOf(options) })
 }
 
 /** Loaded when it is needed: most processes share nothing. */
-async function openShared(options: Places, storeId: string): Promise<ObjectStore> {
+async function openShared(options: ObjectPlaces, storeId: string): Promise<ObjectStore> {
   const { directory, identity, sharedLog, random = systemRandom } = options
   if (sharedLog === undefined) throw new Error('only a shared store has a log')
   const [{ openReplicatedStore }, { SealedLog }] = await Promise.all([

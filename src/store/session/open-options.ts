@@ -8,6 +8,7 @@ import { type Disk, systemDisk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
 import type { Packer } from '../../git/pack/packer.ts'
+import type { SharedLog } from '../../git/replica/shared-log.ts'
 import type { Identity } from '../../keys/identity.ts'
 import type { Unlock } from '../../keys/unlock.ts'
 import { standardStretch, type StretchParameters } from '../../limits.ts'
@@ -31,6 +32,11 @@ export interface StoreEnvironment {
   readonly disk?: Disk
   /** @internal What new passphrases are stretched with: tests take the least that is allowed. */
   readonly stretch?: StretchParameters
+  /**
+   * @internal The log of a store, by its id (`memstore_…`), where several servers share stores. The
+   * directory is then a replica, private to this process.
+   */
+  readonly sharedLog?: (storeId: string) => SharedLog
   /** @internal Where packs are made; a worker thread by default. */
   readonly packer?: Packer
   /** @internal What caches may hold; by default together with all other stores of the process. */
@@ -67,7 +73,7 @@ export interface OpenOptions extends StorePlaces, GuardOptions, StoreEnvironment
 
 export function environmentOf(
   options: StoreEnvironment,
-): Required<Omit<StoreEnvironment, 'packer'>> {
+): Required<Omit<StoreEnvironment, 'packer' | 'sharedLog'>> {
   const { clock = systemClock, random = systemRandom, disk = systemDisk } = options
   const { stretch = standardStretch, cacheBudget = cachesOfProcess } = options
   // Where caches have a bound of their own, such as in a server, indexes share it.

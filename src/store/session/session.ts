@@ -146,6 +146,7 @@ export class StoreSession {
   async reading<T>(read: (snapshot: Snapshot) => T): Promise<T> {
     if (this.#slice.isOver()) await this.#slice.next()
     this.#checkOpen()
+    if (this.objects.renew !== undefined) await this.objects.renew()
     const state = this.#state
     if (!state.isBusy) {
       this.objects.refresh()
@@ -177,6 +178,7 @@ export class StoreSession {
   /** Runs a plan that writes nothing as `writing` would run it, on the newest snapshot. */
   async planning<T>(plan: () => Promise<T>): Promise<T> {
     this.#checkOpen()
+    if (this.objects.renew !== undefined) await this.objects.renew()
     return this.#state.inTurn(async () => {
       this.objects.refresh()
       await this.#state.catchUp()

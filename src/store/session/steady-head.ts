@@ -15,11 +15,13 @@ const ATTEMPTS = 8
  */
 export async function onSteadyHead<T>(objects: ObjectStore, work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
+    await objects.renew?.()
     objects.refresh()
     const { head } = objects
     try {
       return await work()
     } catch (error) {
+      await objects.renew?.()
       objects.refresh()
       const hasMoved = objects.head !== head || hasCode(error, 'remote_moved', 'ref_conflict')
       if (!hasMoved || attempt === ATTEMPTS) throw error

@@ -93,7 +93,8 @@ async function syncAlone(
   author: Author,
   options: StoreSyncOptions,
 ): Promise<SyncReport> {
-  const remote = chooseRemote(session.objects.exchange.remotes(), options.remote)
+  const remotes = await session.reading(() => session.objects.exchange.remotes())
+  const remote = chooseRemote(remotes, options.remote)
   const known = new RemoteState(session, remote)
   const peer = { session, remote, known, options }
   const before = await session.reading(({ redacted, keyring }) => {

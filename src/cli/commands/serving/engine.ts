@@ -16,8 +16,8 @@ export const commands: readonly Command[] = [
       '--owner-card <file>': newStoreOptions['--owner-card <file>'] ?? '',
     },
     notes: [
-      'Changes no table that is there. All servers have the same identity and operator secret, ' +
-        'which are made here if they are missing: give both files to each server, and keep a copy ' +
+      'Changes no existing table. All servers have the same identity and operator secret, which ' +
+        'are made here if they are missing: give both files to each server, and keep a copy ' +
         'elsewhere. A password in --engine is seen by other users of this machine: rather set ' +
         'GITLOCKET_ENGINE.',
     ],

@@ -18,6 +18,8 @@ const axeCode = readFileSync(createRequire(import.meta.url).resolve('axe-core/ax
 export interface View {
   readonly width?: number
   readonly colorScheme?: 'light' | 'dark'
+  /** The time of the page, which then stands still. */
+  readonly now?: number
   /** The user's `--user-data-dir`; a temporary one if left out. */
   readonly profile?: string
 }
@@ -46,7 +48,7 @@ export function executable(): string {
 export async function consolePage(
   browser: Browser,
   address: string,
-  { width = 1440, colorScheme = 'light' }: View = {},
+  { width = 1440, colorScheme = 'light', now }: View = {},
 ): Promise<ConsolePage> {
   const context = await browser.newContext({
     viewport: { width, height: 900 },
@@ -57,6 +59,7 @@ export async function consolePage(
   })
   context.setDefaultTimeout(patience.timeout)
   onTestFinished(() => context.close())
+  if (now !== undefined) await context.clock.setFixedTime(now)
   return { ...(await pageIn(context, address)), context }
 }
 

@@ -63,9 +63,9 @@ export async function storeToLookAt(): Promise<MemoryStore> {
 
 const HOUR_MS = 3_600_000
 
-/** The store in the pictures of the console: three weeks of two devices that have names. */
-export async function storeToShow(): Promise<MemoryStore> {
-  let now = Date.now() - 21 * 24 * HOUR_MS
+/** The store in the pictures of the console: the three weeks to `end` of two devices with names. */
+export async function storeToShow(end = Date.now()): Promise<MemoryStore> {
+  let now = end - 21 * 24 * HOUR_MS
   const clock = (): number => now
   const later = (hours: number): void => {
     now += hours * HOUR_MS

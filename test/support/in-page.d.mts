@@ -2,6 +2,26 @@
 
 export function follow(path: string): void
 export function isSettled(): boolean
+export function hideIds(): void
+export function sheetOf(sheet: {
+  readonly width: number
+  readonly height: number
+  readonly shots: readonly {
+    readonly data: string
+    readonly left: number
+    readonly top: number
+  }[]
+}): Promise<string>
+export function differencesOf(compared: {
+  readonly sheets: readonly [kept: string, made: string]
+  readonly parts: readonly {
+    readonly left: number
+    readonly top: number
+    readonly width: number
+    readonly height: number
+  }[]
+  readonly contrast: number
+}): Promise<readonly number[]>
 export function widthOfPage(): number
 export function placesInPage(): { readonly bar: number; readonly content: number }
 export function countNodes(): number

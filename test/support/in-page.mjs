@@ -16,6 +16,78 @@ export function isSettled() {
   return !/Reading…|Comparing…|Looking at what|Searching…/.test(text)
 }
 
+/**
+ * Takes away what differs in each store: ids, the words of the head, and the bars of the line of
+ * time, since ids order the commits that two devices wrote apart.
+ */
+export function hideIds() {
+  document.querySelector('.bars')?.remove()
+  for (const words of document.querySelectorAll('.words')) {
+    words.textContent = 'word '.repeat(12).trim()
+  }
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  while (texts.nextNode()) {
+    const { currentNode } = texts
+    const text = currentNode.nodeValue
+    const next = text
+      .replaceAll(/dev_[0-9a-z]{26}/g, `dev_${'0'.repeat(26)}`)
+      .replaceAll(/\b[0-9a-f]{40}\b/g, '0'.repeat(40))
+      .replaceAll(/\S*\/gitlocket-test-\S*/g, '/srv/memory.git')
+    if (next !== text) currentNode.nodeValue = next
+  }
+}
+
+/** One JPEG of several pictures, all a quarter as large. */
+export async function sheetOf({ width, height, shots }) {
+  const canvas = document.createElement('canvas')
+  canvas.width = width / 4
+  canvas.height = height / 4
+  const context = canvas.getContext('2d')
+  context.imageSmoothingQuality = 'high'
+  for (const { data, left, top } of shots) {
+    const image = new Image()
+    image.src = `data:image/jpeg;base64,${data}`
+    await image.decode()
+    context.drawImage(image, left / 4, top / 4, image.width / 4, image.height / 4)
+  }
+  return canvas.toDataURL('image/jpeg', 0.8).split(',')[1]
+}
+
+/**
+ * The share of each part of two sheets that differs, in a thousand of its pixels. Both are blurred:
+ * letters may have other edges, but neither another place nor another color.
+ */
+export async function differencesOf({ sheets, parts, contrast }) {
+  const [kept, made] = await Promise.all(
+    sheets.map(async (data) => {
+      const image = new Image()
+      image.src = `data:image/jpeg;base64,${data}`
+      await image.decode()
+      const canvas = document.createElement('canvas')
+      canvas.width = image.width
+      canvas.height = image.height
+      const context = canvas.getContext('2d', { willReadFrequently: true })
+      context.filter = 'blur(1px)'
+      context.drawImage(image, 0, 0)
+      return context
+    }),
+  )
+  return parts.map(({ left, top, width, height }) => {
+    const place = [left, top, width, height].map((size) => size / 4)
+    const [one, other] = [kept, made].map((context) => context.getImageData(...place).data)
+    let count = 0
+    for (let at = 0; at < one.length; at += 4) {
+      const most = Math.max(
+        Math.abs(one[at] - other[at]),
+        Math.abs(one[at + 1] - other[at + 1]),
+        Math.abs(one[at + 2] - other[at + 2]),
+      )
+      if (most > contrast) count += 1
+    }
+    return (4000 * count) / one.length
+  })
+}
+
 export function widthOfPage() {
   return document.documentElement.scrollWidth
 }

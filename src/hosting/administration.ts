@@ -55,7 +55,7 @@ export function openHostAdministration(
 }
 
 /** `openHostAdministration` for a backend, which it closes. */
-async function openAdministrationOf(
+export async function openAdministrationOf(
   backend: HostBackend,
   notice: (notice: HostNotice) => void = () => undefined,
 ): Promise<HostAdministration> {

@@ -68,7 +68,7 @@ export function openHost(options: HostOptions): Promise<Host> {
 }
 
 /** `openHost` on a backend, which the host closes. */
-async function openHostOn(backend: HostBackend, settings: HostSettings): Promise<Host> {
+export async function openHostOn(backend: HostBackend, settings: HostSettings): Promise<Host> {
   let leave: (() => Promise<void>) | undefined
   try {
     const { notice = () => undefined } = settings

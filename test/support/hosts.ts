@@ -1,17 +1,21 @@
 // Servers of many stores for tests: in a temporary directory, with a key in the default workspace.
 
-import { openHostAdministration } from '../../src/hosting/administration.ts'
+import { type HostAdministration, openAdministrationOf } from '../../src/hosting/administration.ts'
 import type { Caller } from '../../src/hosting/credentials.ts'
-import type { HostNotice } from '../../src/hosting/host-backend.ts'
-import { type Host, type HostOptions, openHost } from '../../src/hosting/host.ts'
+import { DataDirectory } from '../../src/hosting/data-directory.ts'
+import type { HostBackend, HostNotice } from '../../src/hosting/host-backend.ts'
+import { type Host, type HostOptions, openHostOn } from '../../src/hosting/host.ts'
 import { generateIdentity, generateOperatorSecret, type Identity } from '../../src/index.ts'
 import { temporaryDirectory } from './temporary.ts'
+import { SharedPlace, VolatileBackend } from './volatile-host.ts'
 
 export interface HostPlace {
   readonly dataDirectory: string
   readonly stateDirectory: string
   readonly identity: Identity
   readonly operatorSecret: string
+  /** What several servers share; undefined for a data directory, which has one. */
+  readonly shared?: SharedPlace
 }
 
 /** Shared: making one takes longer than a test. */
@@ -21,6 +25,21 @@ const operatorSecret = await generateOperatorSecret()
 export function newHostPlace(root: string = temporaryDirectory()): HostPlace {
   const directories = { dataDirectory: `${root}/data`, stateDirectory: `${root}/state` }
   return { ...directories, identity, operatorSecret }
+}
+
+/** Each kind of backend, by what a test calls it. */
+export const hostKinds = [
+  { kind: 'a data directory', newPlace: (): HostPlace => newHostPlace() },
+  { kind: 'shared rows', newPlace: (): HostPlace => newSharedPlace() },
+] as const
+
+export function newSharedPlace(): HostPlace {
+  return { ...newHostPlace(), shared: new SharedPlace() }
+}
+
+function backendOf({ shared, ...place }: HostPlace, options: Partial<HostOptions>): HostBackend {
+  const places = { ...place, ...options }
+  return shared === undefined ? new DataDirectory(places) : new VolatileBackend(shared, places)
 }
 
 export const settings = { name: 'notes', description: 'what is noted', metadata: { team: 'a' } }
@@ -41,13 +60,20 @@ export async function newHost(
 ): Promise<OpenedHost> {
   const notices: HostNotice[] = []
   const notice = (one: HostNotice): number => notices.push(one)
-  const host = await openHost({ ...place, notice, ...options })
+  const { operatorSecret: secret } = place
+  const backend = backendOf(place, options)
+  const host = await openHostOn(backend, { operatorSecret: secret, notice, ...options })
   const token = await newToken(place)
   return { host, place, token, notices, caller: await callerOf(host, token) }
 }
 
+/** The command line, next to servers. */
+export function administrationOf(place: HostPlace): Promise<HostAdministration> {
+  return openAdministrationOf(backendOf(place, {}))
+}
+
 export async function newToken(place: HostPlace, workspaceId?: string): Promise<string> {
-  const administration = await openHostAdministration(place)
+  const administration = await administrationOf(place)
   const { token } = await administration.createKey('test', workspaceId)
   await administration.close()
   return token

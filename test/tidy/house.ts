@@ -9,7 +9,7 @@ import type { SourceFile } from './source.ts'
 const limits = {
   'lines of src': 98_200,
   'files of src': 613,
-  'lines of test and scripts': 116_800,
+  'lines of test and scripts': 117_100,
   'percent of lines in src that are statements, at least': 50,
   'files of src with one importer': 158,
   'files of src of at most 40 lines': 46,

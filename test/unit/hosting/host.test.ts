@@ -14,13 +14,15 @@ import { cachesOfProcess } from '../../../src/cache-budget.ts'
 import { systemDisk } from '../../../src/disk/disk.ts'
 import { filesBelow } from '../../../src/disk/file-sweep.ts'
 import { StoreError } from '../../../src/errors.ts'
-import { openHostAdministration, rotateOperator } from '../../../src/hosting/administration.ts'
+import { rotateOperator } from '../../../src/hosting/administration.ts'
 import { Catalogue } from '../../../src/hosting/catalogue.ts'
 import { DataDirectory } from '../../../src/hosting/data-directory.ts'
 import { openHost } from '../../../src/hosting/host.ts'
 import { generateOperatorSecret, type MemoryStore, openStore } from '../../../src/index.ts'
 import {
+  administrationOf,
   callerOf,
+  hostKinds,
   type HostPlace,
   newHost,
   newHostPlace,
@@ -34,47 +36,53 @@ function openCatalogue(place: HostPlace): Promise<Catalogue> {
   return Catalogue.open(new DataDirectory(place), () => undefined, false)
 }
 
-test('a store is made, written, listed, changed, found again and erased', async () => {
-  const { host, place, caller, token } = await newHost()
-  const made = await host.create(caller, settings)
-  expect(made).toMatchObject({ ...settings, archivedAt: undefined })
-  await host.use(caller, made.storeId, (_, me) => me.write('/a.md', 'one'))
-  expect(await host.list(caller, { limit: 20 })).toEqual({ data: [made], nextPage: undefined })
-  const changed = await host.updateSettings(caller, made.storeId, () => ({ name: 'other' }))
-  expect(changed).toMatchObject({ ...settings, name: 'other' })
-  expect(await host.get(caller, made.storeId)).toEqual(changed)
-  await host.close()
+test.each(hostKinds)(
+  'a store is made, written, listed, changed, found again and erased (in $kind)',
+  async ({ newPlace }) => {
+    const { host, place, caller, token } = await newHost({}, newPlace())
+    const made = await host.create(caller, settings)
+    expect(made).toMatchObject({ ...settings, archivedAt: undefined })
+    await host.use(caller, made.storeId, (_, me) => me.write('/a.md', 'one'))
+    expect(await host.list(caller, { limit: 20 })).toEqual({ data: [made], nextPage: undefined })
+    const changed = await host.updateSettings(caller, made.storeId, () => ({ name: 'other' }))
+    expect(changed).toMatchObject({ ...settings, name: 'other' })
+    expect(await host.get(caller, made.storeId)).toEqual(changed)
+    await host.close()
 
-  const again = await newHost({}, place)
-  const same = await callerOf(again.host, token)
-  expect((await again.host.list(same, { limit: 20 })).data).toEqual([changed])
-  const read = await again.host.use(same, made.storeId, (store) => store.read('/a.md'))
-  expect(read?.content).toBe('one')
-  await again.host.delete(same, made.storeId)
-  expect((await again.host.list(same, { limit: 20 })).data).toEqual([])
-  await expect(again.host.delete(same, made.storeId)).rejects.toThrow(/no such/)
-  expect(existsSync(`${place.dataDirectory}/stores/${made.storeId}`)).toBe(false)
-  expect(readdirSync(place.stateDirectory)).toEqual(['servers'])
-  expect(readdirSync(`${place.dataDirectory}/unfinished`)).toEqual([])
-  await again.host.close()
-})
+    const again = await newHost({}, place)
+    const same = await callerOf(again.host, token)
+    expect((await again.host.list(same, { limit: 20 })).data).toEqual([changed])
+    const read = await again.host.use(same, made.storeId, (store) => store.read('/a.md'))
+    expect(read?.content).toBe('one')
+    await again.host.delete(same, made.storeId)
+    expect((await again.host.list(same, { limit: 20 })).data).toEqual([])
+    await expect(again.host.delete(same, made.storeId)).rejects.toThrow(/no such/)
+    expect(existsSync(`${place.dataDirectory}/stores/${made.storeId}`)).toBe(false)
+    expect(readdirSync(place.stateDirectory)).toEqual(['servers'])
+    expect(readdirSync(`${place.dataDirectory}/unfinished`)).toEqual([])
+    await again.host.close()
+  },
+)
 
-test('of changes of settings at once, all are made, and the list has the last', async () => {
-  const { host, caller } = await newHost()
-  const { storeId } = await host.create(caller, { ...settings, metadata: {} })
-  const keys = Array.from({ length: 10 }, (_, index) => `key ${index}`)
-  const changes = keys.map((key) =>
-    host.updateSettings(caller, storeId, ({ metadata }) => ({
-      metadata: { ...metadata, [key]: '' },
-    })),
-  )
-  await Promise.all(changes)
-  expect(Object.keys((await host.get(caller, storeId)).metadata).toSorted()).toEqual(keys)
-  await host.close()
-})
+test.each(hostKinds)(
+  'of changes of settings at once, all are made, and the list has the last (in $kind)',
+  async ({ newPlace }) => {
+    const { host, caller } = await newHost({}, newPlace())
+    const { storeId } = await host.create(caller, { ...settings, metadata: {} })
+    const keys = Array.from({ length: 10 }, (_, index) => `key ${index}`)
+    const changes = keys.map((key) =>
+      host.updateSettings(caller, storeId, ({ metadata }) => ({
+        metadata: { ...metadata, [key]: '' },
+      })),
+    )
+    await Promise.all(changes)
+    expect(Object.keys((await host.get(caller, storeId)).metadata).toSorted()).toEqual(keys)
+    await host.close()
+  },
+)
 
-test('refused settings change nothing', async () => {
-  const { host, caller, place } = await newHost()
+test.each(hostKinds)('refused settings change nothing (in $kind)', async ({ newPlace }) => {
+  const { host, caller, place } = await newHost({}, newPlace())
   const refused = { code: 'invalid_input' }
   await expect(host.create(caller, { ...settings, name: '' })).rejects.toMatchObject(refused)
   const made = await host.create(caller, settings)
@@ -86,35 +94,38 @@ test('refused settings change nothing', async () => {
   await host.close()
 })
 
-test('stores are listed newest first, in pages that a restart does not end', async () => {
-  let time = Date.UTC(2100, 0, 1)
-  const clock = (): number => time
-  const { host, caller, token, place } = await newHost({ clock })
-  const made: string[] = []
-  for (const name of ['a', 'b', 'c', 'd', 'e']) {
-    made.push((await host.create(caller, { ...settings, name })).storeId)
-    // Two of one time.
-    if (name !== 'b') time += 1000
-  }
-  await host.updateSettings(caller, made[3] ?? '', () => ({ archivedAt: time }))
-  const namesOf = (page: { data: readonly { name: string }[] }): string =>
-    page.data.map(({ name }) => name).join('')
-  const all = namesOf(await host.list(caller, { limit: 20, includeArchived: true }))
-  expect(['edcba', 'edbca']).toContain(all)
-  const live = all.replace('d', '')
-  const first = await host.list(caller, { limit: 2 })
-  await host.close()
-  const again = (await newHost({ clock }, place)).host
-  const same = await callerOf(again, token)
-  const second = await again.list(same, { limit: 2, page: first.nextPage })
-  expect([namesOf(first), namesOf(second)]).toEqual([live.slice(0, 2), live.slice(2, 4)])
-  expect(second.nextPage).toBeUndefined()
-  const since = time - 3000
-  expect(namesOf(await again.list(same, { limit: 9, since, until: time - 1000 }))).toBe(
-    live.slice(0, -1),
-  )
-  await again.close()
-})
+test.each(hostKinds)(
+  'stores are listed newest first, in pages that a restart does not end (in $kind)',
+  async ({ newPlace }) => {
+    let time = Date.UTC(2100, 0, 1)
+    const clock = (): number => time
+    const { host, caller, token, place } = await newHost({ clock }, newPlace())
+    const made: string[] = []
+    for (const name of ['a', 'b', 'c', 'd', 'e']) {
+      made.push((await host.create(caller, { ...settings, name })).storeId)
+      // Two of one time.
+      if (name !== 'b') time += 1000
+    }
+    await host.updateSettings(caller, made[3] ?? '', () => ({ archivedAt: time }))
+    const namesOf = (page: { data: readonly { name: string }[] }): string =>
+      page.data.map(({ name }) => name).join('')
+    const all = namesOf(await host.list(caller, { limit: 20, includeArchived: true }))
+    expect(['edcba', 'edbca']).toContain(all)
+    const live = all.replace('d', '')
+    const first = await host.list(caller, { limit: 2 })
+    await host.close()
+    const again = (await newHost({ clock }, place)).host
+    const same = await callerOf(again, token)
+    const second = await again.list(same, { limit: 2, page: first.nextPage })
+    expect([namesOf(first), namesOf(second)]).toEqual([live.slice(0, 2), live.slice(2, 4)])
+    expect(second.nextPage).toBeUndefined()
+    const since = time - 3000
+    expect(namesOf(await again.list(same, { limit: 9, since, until: time - 1000 }))).toBe(
+      live.slice(0, -1),
+    )
+    await again.close()
+  },
+)
 
 test('a second server is refused, and the directory is free after the first', async () => {
   const { host, place } = await newHost()
@@ -168,52 +179,58 @@ test('a server without a recovery secret makes no stores', async () => {
   await host.close()
 })
 
-test('a store that is missing or swapped is named once, and the rest is served', async () => {
-  const { host, caller, token, place } = await newHost()
-  const [lost, swapped, kept] = [
-    await host.create(caller, settings),
-    await host.create(caller, settings),
-    await host.create(caller, settings),
-  ].map(({ storeId }) => storeId)
-  await host.close()
-  const stores = `${place.dataDirectory}/stores`
-  rmSync(`${stores}/${lost}`, { recursive: true })
-  rmSync(`${stores}/${swapped}`, { recursive: true })
-  copyDirectory(`${stores}/${kept}`, `${stores}/${swapped}`)
-  const { host: again, notices } = await newHost({}, place)
-  const same = await callerOf(again, token)
-  const read = async (storeId = ''): Promise<unknown> =>
-    again.use(same, storeId, (store) => store.read('/a.md')).catch((error: unknown) => error)
-  for (let times = 0; times < 2; times += 1) {
-    expect(await read(lost)).toMatchObject({ code: 'not_a_store' })
-    expect(await read(swapped)).toMatchObject({ code: 'store_id_mismatch' })
-    expect(await read(kept)).toBeUndefined()
-  }
-  expect(notices).toMatchObject([
-    { about: lost, error: { code: 'not_a_store' } },
-    { about: swapped, error: { code: 'store_id_mismatch' } },
-  ])
-  await again.delete(same, lost ?? '')
-  expect((await again.list(same, { limit: 20 })).data).toHaveLength(2)
-  await again.close()
-})
+test.each(hostKinds)(
+  'a store that is missing or swapped is named once, and the rest is served (in $kind)',
+  async ({ newPlace }) => {
+    const { host, caller, token, place } = await newHost({}, newPlace())
+    const [lost, swapped, kept] = [
+      await host.create(caller, settings),
+      await host.create(caller, settings),
+      await host.create(caller, settings),
+    ].map(({ storeId }) => storeId)
+    await host.close()
+    const stores = `${place.dataDirectory}/stores`
+    rmSync(`${stores}/${lost}`, { recursive: true })
+    rmSync(`${stores}/${swapped}`, { recursive: true })
+    copyDirectory(`${stores}/${kept}`, `${stores}/${swapped}`)
+    const { host: again, notices } = await newHost({}, place)
+    const same = await callerOf(again, token)
+    const read = async (storeId = ''): Promise<unknown> =>
+      again.use(same, storeId, (store) => store.read('/a.md')).catch((error: unknown) => error)
+    for (let times = 0; times < 2; times += 1) {
+      expect(await read(lost)).toMatchObject({ code: 'not_a_store' })
+      expect(await read(swapped)).toMatchObject({ code: 'store_id_mismatch' })
+      expect(await read(kept)).toBeUndefined()
+    }
+    expect(notices).toMatchObject([
+      { about: lost, error: { code: 'not_a_store' } },
+      { about: swapped, error: { code: 'store_id_mismatch' } },
+    ])
+    await again.delete(same, lost ?? '')
+    expect((await again.list(same, { limit: 20 })).data).toHaveLength(2)
+    await again.close()
+  },
+)
 
-test('the list follows settings that others changed when the store opens again', async () => {
-  const { host, caller, token, place } = await newHost()
-  const { storeId } = await host.create(caller, settings)
-  await host.close()
-  const directory = `${place.dataDirectory}/stores/${storeId}`
-  const { identity, stateDirectory } = place
-  const store = await openStore({ directory, stateDirectory, identity })
-  await store.as({ actor: { type: 'user', id: 'me' } }).settings.update({ name: 'by hand' })
-  await store.close()
-  const again = (await newHost({}, place)).host
-  const same = await callerOf(again, token)
-  expect((await again.get(same, storeId)).name).toBe('notes')
-  await again.use(same, storeId, async () => {})
-  expect((await again.get(same, storeId)).name).toBe('by hand')
-  await again.close()
-})
+test.each(hostKinds)(
+  'the list follows settings that others changed when the store opens again (in $kind)',
+  async ({ newPlace }) => {
+    const { host, caller, token, place } = await newHost({}, newPlace())
+    const { storeId } = await host.create(caller, settings)
+    await host.close()
+    const directory = `${place.dataDirectory}/stores/${storeId}`
+    const { identity, stateDirectory } = place
+    const store = await openStore({ directory, stateDirectory, identity })
+    await store.as({ actor: { type: 'user', id: 'me' } }).settings.update({ name: 'by hand' })
+    await store.close()
+    const again = (await newHost({}, place)).host
+    const same = await callerOf(again, token)
+    expect((await again.get(same, storeId)).name).toBe('notes')
+    await again.use(same, storeId, async () => {})
+    expect((await again.get(same, storeId)).name).toBe('by hand')
+    await again.close()
+  },
+)
 
 test('an old list of stores is refused, and if it is accepted, nothing is erased', async () => {
   const { host, caller, token, place } = await newHost()
@@ -267,32 +284,35 @@ test('its stores have a share of its memory for their caches, and not that of ot
   await host.close()
 })
 
-test('after its end a host takes nothing on', async () => {
-  const { host, caller } = await newHost()
+test.each(hostKinds)('after its end a host takes nothing on (in $kind)', async ({ newPlace }) => {
+  const { host, caller } = await newHost({}, newPlace())
   await Promise.all([host.create(caller, settings), host.close()])
   await expect(host.create(caller, settings)).rejects.toMatchObject({ code: 'store_closed' })
 })
 
-test('the operator secret is rotated while the server runs', async () => {
-  const { host, caller, place } = await newHost()
-  const { storeId } = await host.create(caller, settings)
-  const administration = await openHostAdministration(place)
-  const operatorSecret = await generateOperatorSecret()
-  const rotation = {
-    storeIds: (await administration.stores()).map((store) => store.storeId),
-    use: (id: string, work: (store: MemoryStore) => Promise<boolean>) =>
-      administration.use(id, work),
-    operatorSecret,
-    actor: { type: 'user', id: 'operator' } as const,
-  }
-  expect(await rotateOperator(rotation)).toEqual({ rotated: 1, unchanged: 0, failed: [] })
-  await expect(administration.use('memstore_no', async () => {})).rejects.toMatchObject({
-    code: 'not_found',
-  })
-  await administration.close()
-  await host.use(caller, storeId, (_, me) => me.write('/a.md', 'after'))
-  await host.close()
-})
+test.each(hostKinds)(
+  'the operator secret is rotated while the server runs (in $kind)',
+  async ({ newPlace }) => {
+    const { host, caller, place } = await newHost({}, newPlace())
+    const { storeId } = await host.create(caller, settings)
+    const administration = await administrationOf(place)
+    const operatorSecret = await generateOperatorSecret()
+    const rotation = {
+      storeIds: (await administration.stores()).map((store) => store.storeId),
+      use: (id: string, work: (store: MemoryStore) => Promise<boolean>) =>
+        administration.use(id, work),
+      operatorSecret,
+      actor: { type: 'user', id: 'operator' } as const,
+    }
+    expect(await rotateOperator(rotation)).toEqual({ rotated: 1, unchanged: 0, failed: [] })
+    await expect(administration.use('memstore_no', async () => {})).rejects.toMatchObject({
+      code: 'not_found',
+    })
+    await administration.close()
+    await host.use(caller, storeId, (_, me) => me.write('/a.md', 'after'))
+    await host.close()
+  },
+)
 
 test('a store whose files could not be erased is erased later', async () => {
   let failing = true

@@ -22,6 +22,8 @@ export interface EngineOptions extends AddressOptions, Omit<PoolOptions, 'addres
 export class Engine {
   readonly pool: EnginePool
   readonly logs: SqlLogs
+  /** Differs from that of every other process. */
+  readonly server: string
 
   /** Throws `upgrade_required`, `invalid_input` for the address, or a storage code. */
   static async open(options: EngineOptions): Promise<Engine> {
@@ -38,7 +40,8 @@ export class Engine {
 
   private constructor(pool: EnginePool, random: Random) {
     this.pool = pool
-    this.logs = new SqlLogs(pool, toHex(random(16)))
+    this.server = toHex(random(16))
+    this.logs = new SqlLogs(pool, this.server)
   }
 
   close(): Promise<void> {

@@ -111,6 +111,11 @@ export class EnginePool {
     })
   }
 
+  /** The same, again after a failure that may pass: `work` and its commit must bear that. */
+  repeatTransaction(work: (query: Query) => Promise<boolean>): Promise<boolean> {
+    return repeating(() => this.transaction(work))
+  }
+
   /** Whether a pooler answers for the server: then the process is another one than it said. */
   isPooled(): Promise<boolean> {
     return this.#using(async (client) => {
@@ -246,6 +251,17 @@ const problems: Readonly<Record<string, readonly [ErrorCode, string]>> = {
 }
 
 const findProcess: SqlStatement = { name: 'gl_process', text: 'select pg_backend_pid() as pid' }
+/** Statements by their names. */
+export function sqlStatements<Name extends string>(
+  texts: Readonly<Record<Name, string>>,
+): Record<Name, SqlStatement> {
+  const named = Object.entries<string>(texts).map(([name, text]) => {
+    return [name, { name: `gl_${name}`, text }] as const
+  })
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same names
+  return Object.fromEntries(named) as Record<Name, SqlStatement>
+}
+
 const begin: SqlStatement = { name: 'gl_begin', text: 'begin' }
 const commit: SqlStatement = { name: 'gl_commit', text: 'commit' }
 const rollback: SqlStatement = { name: 'gl_rollback', text: 'rollback' }

@@ -17,4 +17,17 @@ export const schema: readonly string[] = [
      store text, id text, part int, body bytea not null, swept bigint not null,
      at timestamptz not null, primary key (store, id, part))`,
   'alter table gl_part alter body set storage external',
+  // Its row is held by a change of the list.
+  `create table if not exists gl_list (
+     list text primary key, generation bigint not null, head bytea not null)`,
+  `create table if not exists gl_record (
+     list text, kind text, id text collate "C", scope text not null, time bigint not null,
+     weight bigint not null, generation bigint not null, added bigint not null,
+     body bytea not null,
+     primary key (list, kind, id))`,
+  `create index if not exists gl_record_by_time
+     on gl_record (list, kind, scope, time desc, id desc)`,
+  `create table if not exists gl_mark (
+     store text, state text, at timestamptz not null, primary key (store, state))`,
+  'create table if not exists gl_job (name text primary key, holder text, until timestamptz)',
 ]

@@ -11,6 +11,7 @@ import type {
   PartsRef,
   SharedLog,
 } from '../git/replica/shared-log.ts'
+import { Coalescer } from './coalescer.ts'
 import {
   EngineFailure,
   engineError,
@@ -20,9 +21,10 @@ import {
   repeating,
   type SqlResult,
   type SqlStatement,
+  sqlStatements,
 } from './pool.ts'
 
-const statements = named({
+const statements = sqlStatements({
   create: `insert into gl_store (store, number, base, swept) values ($1, 0, 0, 0)
     on conflict do nothing`,
   positions: 'select store, number, base from gl_store where store = any($1)',
@@ -62,24 +64,18 @@ const statements = named({
   dropParts: 'delete from gl_part where store = $1 and id = any($2)',
 })
 
-interface Question {
-  readonly store: string
-  readonly resolve: (position: LogPosition | undefined) => void
-  readonly reject: (error: unknown) => void
-}
-
 /** The logs of all stores of an engine, as one process sees them. */
 export class SqlLogs {
   readonly #pool: EnginePool
   /** Differs from that of every other process, also of those that were. */
   readonly #server: string
   #handles = 0
-  #questions: Question[] = []
-  #asking = false
+  readonly #asking: Coalescer<string, LogPosition | undefined>
 
   constructor(pool: EnginePool, server: string) {
     this.#pool = pool
     this.#server = server
+    this.#asking = new Coalescer((stores) => this.#findPositions(stores))
   }
 
   /** Throws `store_exists`. */
@@ -93,33 +89,14 @@ export class SqlLogs {
     return new SqlLog(this.#pool, this, store, `${this.#server}.${this.#handles}`)
   }
 
-  /**
-   * All questions of one turn of the event loop are one query. One that comes while a query runs is
-   * in the next: otherwise it could get an answer that is older than itself.
-   */
   position(store: string): Promise<LogPosition | undefined> {
-    return new Promise((resolve, reject) => {
-      this.#questions.push({ store, resolve, reject })
-      if (this.#asking) return
-      this.#asking = true
-      setImmediate(() => void this.#ask())
-    })
+    return this.#asking.ask(store)
   }
 
-  async #ask(): Promise<void> {
-    while (this.#questions.length > 0) {
-      const questions = this.#questions
-      this.#questions = []
-      try {
-        const stores = [...new Set(questions.map(({ store }) => store))]
-        const { rows } = await this.#pool.repeat(statements.positions, [stores])
-        const found = new Map(rows.map((row) => [row['store'], positionOf(row)]))
-        for (const { store, resolve } of questions) resolve(found.get(store))
-      } catch (error) {
-        for (const { reject } of questions) reject(error)
-      }
-    }
-    this.#asking = false
+  async #findPositions(stores: readonly string[]): Promise<readonly (LogPosition | undefined)[]> {
+    const { rows } = await this.#pool.repeat(statements.positions, [[...new Set(stores)]])
+    const found = new Map(rows.map((row) => [row['store'], positionOf(row)]))
+    return stores.map((store) => found.get(store))
   }
 }
 
@@ -267,16 +244,6 @@ class SqlLog implements SharedLog {
   ): Promise<SqlResult> {
     return this.#pool.repeat(statements[name], [this.#store, ...values])
   }
-}
-
-function named<Name extends string>(
-  texts: Readonly<Record<Name, string>>,
-): Record<Name, SqlStatement> {
-  const entries = Object.entries<string>(texts)
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same names
-  return Object.fromEntries(
-    entries.map(([name, text]) => [name, { name: `gl_${name}`, text }]),
-  ) as Record<Name, SqlStatement>
 }
 
 function isText(value: unknown): value is string {

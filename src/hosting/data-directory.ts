@@ -8,6 +8,7 @@ import { hash256 } from '../crypto/digest.ts'
 import { type Random, systemRandom } from '../crypto/random.ts'
 import { type Disk, makeDurableDirectory, systemDisk } from '../disk/disk.ts'
 import { refuseForeignRoot } from '../disk/foreign-owner.ts'
+import { holdForLife } from '../disk/hold-for-life.ts'
 import { LockIdentity, ProcessLock, sweepOwners } from '../disk/process-lock.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import { findId } from '../format/id.ts'
@@ -210,19 +211,8 @@ export class DataDirectory implements HostBackend {
 
   /** Holds the lock of the one server until the result is called. Throws `locked`. */
   async holdForLife(): Promise<() => Promise<void>> {
-    const lock = this.#lock('server.lock', 'server')
     try {
-      return await new Promise((done, reject) => {
-        const held = lock.hold(0, () => {
-          return new Promise<void>((release) => {
-            done(async () => {
-              release()
-              await held
-            })
-          })
-        })
-        held.catch(reject)
-      })
+      return await holdForLife(this.#lock('server.lock', 'server'))
     } catch (error) {
       if (!hasCode(error, 'locked')) throw error
       const problem = 'Another server has this data directory open: end it, or use its address'

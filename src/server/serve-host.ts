@@ -2,7 +2,14 @@
 
 import { Hono } from 'hono'
 import { systemClock } from '../clock.ts'
-import { type Host, type HostOptions, openHost } from '../hosting/host.ts'
+import type { HostBackend } from '../hosting/host-backend.ts'
+import {
+  type Host,
+  type HostOptions,
+  type HostSettings,
+  openHost,
+  openHostOn,
+} from '../hosting/host.ts'
 import type { HostedRoute } from '../operations/hosted.ts'
 import {
   type Connection,
@@ -32,17 +39,23 @@ export interface Server {
 }
 
 /** `createServer`, which also gives the host, for its operator. */
-export async function openServer(options: HostOptions & HttpOptions): Promise<OpenServer> {
+export async function openServer(options: ServedHost & HttpOptions): Promise<OpenServer> {
   // Only a server with figures needs the library.
   const metrics = options.metrics && new (await import('./metrics.ts')).Metrics()
   const notice: HostOptions['notice'] = (told) => {
     metrics?.countFailure(told.error)
     options.notice?.(told)
   }
-  const host = await openHost({ ...options, notice })
+  const host =
+    'backend' in options
+      ? await openHostOn(options.backend, { ...options, notice })
+      : await openHost({ ...options, notice })
   metrics?.watch(host)
   return { host, server: serveHost(host, options, metrics) }
 }
+
+/** A data directory, or another backend, which the host closes. */
+type ServedHost = HostOptions | (HostSettings & { readonly backend: HostBackend })
 
 interface OpenServer {
   readonly host: Host

@@ -101,7 +101,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   server: ['memory-tool', 'operations', 'hosting', 'crypto'],
   console: ['server', 'operations', 'store', 'text', 'format', 'crypto'],
   home: ['store', 'keys', 'crypto'],
-  engine: ['hosting', 'store', 'git', 'format', 'crypto'],
+  engine: ['hosting', 'store', 'keys', 'git', 'disk', 'format', 'crypto'],
   hosting: ['home', 'store', 'keys', 'git', 'disk', 'format', 'crypto'],
   index: ['home', 'store', 'transport', 'keys', 'git', 'disk', 'format', 'crypto'],
   cli: every,

@@ -4,7 +4,7 @@ import { userInfo } from 'node:os'
 import { checkNewDeviceName, fitDeviceName } from '../../format/device-name.ts'
 import { actorIdLengthMax } from '../../limits.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
-import type { Context, Input, OptionTexts } from './command.ts'
+import { type Context, type Input, type OptionTexts, usageError } from './command.ts'
 
 /** Options of every verb, before or after it. */
 export const globalOptions: OptionTexts = {
@@ -102,4 +102,17 @@ function systemLogin(): string {
     // A container may run under a user id that has no name.
     return 'user'
   }
+}
+
+const units: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30 }
+const BYTES_MIN = 64 * 2 ** 20
+
+/** `512M`, `2G`. */
+export function sizeOf(input: Input, option: string): number | undefined {
+  const text = input.text(option)
+  if (text === undefined) return undefined
+  const match = /^(\d{1,12})([KMG]?)$/.exec(text)
+  const bytes = match === null ? 0 : Number(match[1]) * (units[match[2] ?? ''] ?? 0)
+  if (bytes >= BYTES_MIN) return bytes
+  throw usageError(`--${option} must be a size such as 512M, and at least 64M`)
 }

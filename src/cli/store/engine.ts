@@ -1,7 +1,12 @@
 // The engine that several servers share: the options of every verb that works with one.
 
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { EngineBackend } from '../../engine/engine-backend.ts'
 import type { EngineOptions } from '../../engine/engine.ts'
+import type { Identity } from '../../keys/identity.ts'
 import { type Context, type Input, type OptionTexts, usageError } from '../call/command.ts'
+import { sizeOf } from '../call/options.ts'
 import { readPlainFile } from '../machine/files.ts'
 
 const CONNECTIONS_MAX = 1000
@@ -12,6 +17,13 @@ export const engineOptions: OptionTexts = {
   '--engine-insecure': 'Allow a connection in plaintext to another machine',
   '--engine-connections <number>': 'The most connections of this process; else 16',
   '--engine-unnamed': 'Use no prepared statements, for PgBouncer before 1.21',
+}
+
+/** Options of verbs that serve or change stores of an engine. */
+export const sharedOptions: OptionTexts = {
+  ...engineOptions,
+  '--replicas <directory>': 'With an engine: where copies of stores may be; else a temporary one',
+  '--replica-bytes <bytes>': 'With an engine: what those may hold that are not open; else 10G',
 }
 
 /** Undefined if neither option nor variable names an engine. */
@@ -32,4 +44,24 @@ export function engineOf(context: Context, input: Input): EngineOptions {
   const found = findEngine(context, input)
   if (found !== undefined) return found
   throw usageError('Name the engine with --engine or GITLOCKET_ENGINE')
+}
+
+/** Undefined without an engine: the server then has a data directory. */
+export async function openBackend(
+  context: Context,
+  input: Input,
+  identity: Identity,
+): Promise<EngineBackend | undefined> {
+  const engine = findEngine(context, input)
+  if (engine === undefined) return undefined
+  const { EngineBackend: Backend } = await import('../../engine/engine-backend.ts')
+  const state = input.text('state')
+  return Backend.open({
+    ...engine,
+    identity,
+    clock: context.clock,
+    replicaDirectory: resolve(input.text('replicas') ?? join(tmpdir(), 'gitlocket-replicas')),
+    replicaBytes: sizeOf(input, 'replica-bytes'),
+    stateDirectory: state === undefined ? undefined : resolve(state),
+  })
 }

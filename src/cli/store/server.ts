@@ -5,7 +5,11 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { StoreError, type ErrorCode } from '../../errors.ts'
 import { ensureOperatorSecret, findIdentity, withIdentityFile } from '../../home/identity-file.ts'
-import { openHostAdministration, type HostAdministration } from '../../hosting/administration.ts'
+import {
+  openAdministrationOf,
+  openHostAdministration,
+  type HostAdministration,
+} from '../../hosting/administration.ts'
 import type { HostRecovery } from '../../hosting/hosted-stores.ts'
 import { parseIdentity, type Identity } from '../../keys/identity.ts'
 import {
@@ -21,14 +25,18 @@ import { readPlainFile } from '../machine/files.ts'
 import { findOperatorSecret } from '../machine/secrets.ts'
 import { askSecret, canAsk } from '../terminal/prompt.ts'
 import type { Column } from '../text/table.ts'
+import { openBackend, sharedOptions } from './engine.ts'
 import { resolveNamed } from './named.ts'
 
-/** Options of every verb about a server. */
-export const placeOptions: OptionTexts = {
+/** Options of verbs about the data directory of a server. */
+export const directoryOptions: OptionTexts = {
   '--data <directory>': 'Where its stores are; else the default',
   '--state <directory>':
     'State outside of them that reveals a rollback; else GITLOCKET_STATE_DIRECTORY',
 }
+
+/** Options of verbs about any server. */
+export const placeOptions: OptionTexts = { ...directoryOptions, ...sharedOptions }
 
 export const workspaceOption: OptionTexts = {
   '--workspace <workspace>': 'The workspace, by name or id; else the default one',
@@ -90,7 +98,11 @@ export function withAdministration<T>(
   work: (host: HostAdministration) => Promise<T>,
 ): Promise<T> {
   return withServerPlace(context, input, async (place) => {
-    const host = await openHostAdministration({ ...place, clock: context.clock })
+    const backend = await openBackend(context, input, place.identity)
+    const host =
+      backend === undefined
+        ? await openHostAdministration({ ...place, clock: context.clock })
+        : await openAdministrationOf(backend)
     try {
       return await work(host)
     } finally {

@@ -64,6 +64,18 @@ export function takeNote(disk: Disk, directory: string): ReplicaNote | undefined
   return note
 }
 
+/** A replica that no process has open and that was closed in order; undefined for any other. */
+export function replicaAtRest(
+  disk: Disk,
+  directory: string,
+): { readonly number: number; readonly closedAt: number } | undefined {
+  const path = `${directory}/${noteName}`
+  const status = disk.stat(path)
+  const bytes = status && disk.readFile(path)
+  const note = bytes && parseNote(bytes)
+  return note && status && { number: note.number, closedAt: status.mtimeMs }
+}
+
 export function writeNote(disk: Disk, directory: string, note: ReplicaNote): void {
   const path = `${directory}/${noteName}`
   disk.remove(path)

@@ -9,7 +9,12 @@ import type { HostNotice } from '../../../hosting/host-backend.ts'
 import type { Answer, Command, Context, Input } from '../../call/command.ts'
 import { actorOptions, authorOf } from '../../call/options.ts'
 import { findOperatorSecret } from '../../machine/secrets.ts'
-import { placeOptions, withAdministration, withServerPlace } from '../../store/server.ts'
+import {
+  directoryOptions,
+  placeOptions,
+  withAdministration,
+  withServerPlace,
+} from '../../store/server.ts'
 import { withProgress } from '../../terminal/progress.ts'
 import { countText } from '../../text/words.ts'
 
@@ -18,7 +23,7 @@ export const commands: readonly Command[] = [
     name: 'serve backup',
     summary: 'Copy the stores of a server, also while it runs',
     usage: '<directory>',
-    options: placeOptions,
+    options: directoryOptions,
     notes: ['The directory must be absent or empty. Copy the identity file apart from it.'],
     run: serveBackup,
   },
@@ -26,7 +31,7 @@ export const commands: readonly Command[] = [
     name: 'serve restore',
     summary: 'Make the stores of a server from a backup',
     usage: '<directory>',
-    options: placeOptions,
+    options: directoryOptions,
     notes: [
       'Needs the identity of the server, and a directory for its data that is absent or empty. ' +
         'The older state is accepted once. Stores that have a remote should sync before they ' +

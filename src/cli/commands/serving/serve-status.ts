@@ -10,7 +10,7 @@ import type { Operator } from '../../../hosting/host.ts'
 import { visible } from '../../../text/visible.ts'
 import { type Answer, type Command, type Context, type Input } from '../../call/command.ts'
 import { findObject, type JsonObject } from '../../machine/json.ts'
-import { directoriesOf, placeOptions, type ServerDirectories } from '../../store/server.ts'
+import { directoriesOf, directoryOptions, type ServerDirectories } from '../../store/server.ts'
 import { findNow, timeAgo } from '../../text/times.ts'
 import { wire } from '../../text/wire.ts'
 import { numberText, sizeText } from '../../text/words.ts'
@@ -19,7 +19,7 @@ export const commands: readonly Command[] = [
   {
     name: 'serve status',
     summary: 'Show whether a server runs here, its stores, memory and last sync',
-    options: placeOptions,
+    options: directoryOptions,
     notes: ['Of --data, or the default. The exit code is 3 if no server runs.'],
     run: serveStatus,
   },

@@ -17,13 +17,14 @@ import {
   type Input,
   usageError,
 } from '../../call/command.ts'
-import { authorOf } from '../../call/options.ts'
+import { authorOf, sizeOf } from '../../call/options.ts'
 import { readPlainFile } from '../../machine/files.ts'
 import { remoteAccess } from '../../machine/remote-access.ts'
 import { textsOutside } from '../../machine/scratch-directory.ts'
 import { packageVersion, pageDirectory } from '../../own-package.ts'
 import { reportSigner } from '../../report/signed.ts'
 import { shellLine } from '../../setup/clients.ts'
+import { openBackend } from '../../store/engine.ts'
 import { markSeen, readSeen } from '../../store/seen-conflicts.ts'
 import {
   directoriesOf,
@@ -89,7 +90,9 @@ function serve(context: Context, input: Input): Promise<Answer> {
     const recovery = await recoveryOf(context, input)
     const [{ openServer }, { mcpRoute }] = await loadServer()
     const routes = [mcpRoute({ version: packageVersion() })]
-    const options = { ...place, ...recovery, ...optionsOf(context, input), routes }
+    const backend = await openBackend(context, input, place.identity)
+    const where = backend === undefined ? place : { backend }
+    const options = { ...where, ...recovery, ...optionsOf(context, input), routes }
     const { host, server } = await openServer(options)
     const ending = 'Ended; all answered changes are safe'
     await context.interrupts.untilStopped(ending, () =>
@@ -209,7 +212,7 @@ function optionsOf(
 ): Omit<ServerOptions, keyof ServerPlace | 'routes'> {
   const syncEveryMs = syncIntervalOf(input, 'serve')
   const tls = tlsOf(input)
-  const maxBytes = bytesOf(input, 'max-memory') ?? BYTES
+  const maxBytes = sizeOf(input, 'max-memory') ?? BYTES
   return {
     host: input.text('host'),
     port: input.integer('port', 0, 65_535) ?? PORT,
@@ -257,19 +260,6 @@ function drainOf(input: Input): number {
   const drainMs = text === undefined ? 0 : parseDuration('drain', text)
   if (drainMs <= DRAIN_MS_MAX) return drainMs
   throw usageError('--drain must be a duration such as 5s, at most 10m', 'serve')
-}
-
-const units: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30 }
-const BYTES_MIN = 64 * 2 ** 20
-
-/** `512M`, `2G`. */
-function bytesOf(input: Input, option: string): number | undefined {
-  const text = input.text(option)
-  if (text === undefined) return undefined
-  const match = /^(\d{1,12})([KMG]?)$/.exec(text)
-  const bytes = match === null ? 0 : Number(match[1]) * (units[match[2] ?? ''] ?? 0)
-  if (bytes >= BYTES_MIN) return bytes
-  throw usageError(`--${option} must be a size such as 512M, and at least 64M`, 'serve')
 }
 
 /** Failures outside of requests. The message of an error is of no memory and no name. */

@@ -1,0 +1,172 @@
+// The backend of a host in a database (hosting/host-backend.ts): any number of servers share it.
+// Each has replicas of the stores that it serves, and nothing else on its disk that matters.
+
+import { type Clock, systemClock } from '../clock.ts'
+import { type Random, systemRandom } from '../crypto/random.ts'
+import { systemDisk } from '../disk/disk.ts'
+import type {
+  HostBackend,
+  HostJob,
+  NewStoreOptions,
+  RecordsOptions,
+  StoreUse,
+  Unfinished,
+  UnfinishedState,
+} from '../hosting/host-backend.ts'
+import type { HostRecords } from '../hosting/host-records.ts'
+import type { Identity } from '../keys/identity.ts'
+import { createStoreAt } from '../store/create.ts'
+import type { CacheOwner } from '../store/local/sealed-cache.ts'
+import type { MemoryStore } from '../store/memory-store.ts'
+import { openStore } from '../store/open.ts'
+import { Engine, type EngineOptions } from './engine.ts'
+import { Jobs } from './jobs.ts'
+import { sqlStatements } from './pool.ts'
+import { replicaBytesDefault, Replicas } from './replicas.ts'
+import { type SeenGenerations, SqlRecords } from './sql-records.ts'
+
+export interface EnginePlaces extends EngineOptions {
+  readonly identity: Identity
+  /** Where replicas may be: a directory of this machine that can be lost. */
+  readonly replicaDirectory: string
+  /** The most bytes of replicas that are not open; 10 GiB by default. */
+  readonly replicaBytes?: number | undefined
+  /** Keeps what reveals a database that was put back; without it, only servers that run notice. */
+  readonly stateDirectory?: string | undefined
+  readonly clock?: Clock
+}
+
+const NO_STORE = '0'.repeat(32)
+
+const statements = sqlStatements({
+  mark: 'insert into gl_mark (store, state, at) values ($1, $2, now()) on conflict do nothing',
+  settle: 'delete from gl_mark where store = $1 and state = $2',
+  // A server takes less to make a store, or it has died.
+  unfinished: `select store, state from gl_mark where at < now() - interval '10 minutes'`,
+  eraseEntries: 'delete from gl_log where store = $1',
+  eraseParts: 'delete from gl_part where store = $1',
+  eraseStore: 'delete from gl_store where store = $1',
+  eraseMarks: 'delete from gl_mark where store = $1',
+})
+
+export class EngineBackend implements HostBackend {
+  readonly clock: Clock
+  readonly random: Random
+  readonly owner: CacheOwner
+  readonly #engine: Engine
+  readonly #places: EnginePlaces
+  readonly #replicas: Replicas
+  readonly #jobs: Jobs
+  readonly #seen: SeenGenerations = new Map()
+
+  /** Throws `upgrade_required`, `invalid_input` for the address, or a storage code. */
+  static async open(places: EnginePlaces): Promise<EngineBackend> {
+    const engine = await Engine.open(places)
+    try {
+      const { random = systemRandom, replicaBytes: bytesMax = replicaBytesDefault } = places
+      const where = { disk: systemDisk, random, root: places.replicaDirectory, bytesMax }
+      const replicas = await Replicas.open({ ...where, logs: engine.logs })
+      return new EngineBackend(engine, places, replicas)
+    } catch (error) {
+      await engine.close()
+      throw error
+    }
+  }
+
+  private constructor(engine: Engine, places: EnginePlaces, replicas: Replicas) {
+    const { identity, clock = systemClock, random = systemRandom } = places
+    this.clock = clock
+    this.random = random
+    this.owner = { disk: systemDisk, identity, random, storeId: NO_STORE }
+    this.#engine = engine
+    this.#places = places
+    this.#replicas = replicas
+    this.#jobs = new Jobs(engine.pool, engine.server)
+  }
+
+  async make(): Promise<void> {}
+
+  /** Several may be. */
+  async serve(): Promise<() => Promise<void>> {
+    return async () => undefined
+  }
+
+  async close(): Promise<void> {
+    await this.#replicas.close()
+    await this.#engine.close()
+  }
+
+  openRecords<T extends object>(options: RecordsOptions<T>): Promise<HostRecords<T>> {
+    const { owner } = this
+    return SqlRecords.open({ ...options, pool: this.#engine.pool, owner, seen: this.#seen })
+  }
+
+  openStore(storeId: string, use: StoreUse = {}): Promise<MemoryStore> {
+    return openStore({ ...this.#place(storeId), storeId, ...use })
+  }
+
+  async createStore(
+    options: NewStoreOptions,
+    reserve: (storeId: string) => Promise<void>,
+  ): Promise<MemoryStore> {
+    const place = this.#place('')
+    const { store } = await createStoreAt({ ...place, ...options }, async (storeId) => {
+      await reserve(storeId)
+      await this.#engine.logs.create(storeId)
+      return this.#replicas.placeOf(storeId)
+    })
+    return store
+  }
+
+  /** The marks are removed with the rest, in one transaction. */
+  async eraseStore(storeId: string): Promise<void> {
+    const { pool } = this.#engine
+    await pool.repeatTransaction(async (query) => {
+      // First: an append waits for this row, and finds none.
+      await query(statements.eraseStore, [storeId])
+      await query(statements.eraseEntries, [storeId])
+      await query(statements.eraseParts, [storeId])
+      await query(statements.eraseMarks, [storeId])
+      return true
+    })
+    this.#replicas.remove(storeId)
+  }
+
+  /** What a store's remotes are is in its log, sealed: only opening it tells. */
+  async hasRemote(): Promise<boolean> {
+    return true
+  }
+
+  async mark(storeId: string, state: UnfinishedState): Promise<void> {
+    await this.#engine.pool.repeat(statements.mark, [storeId, state])
+  }
+
+  async settle(storeId: string, state: UnfinishedState): Promise<void> {
+    await this.#engine.pool.repeat(statements.settle, [storeId, state])
+  }
+
+  async unfinished(): Promise<readonly Unfinished[]> {
+    const { rows } = await this.#engine.pool.repeat(statements.unfinished, [])
+    return rows.flatMap(({ store, state }) => {
+      const isKnown = state === 'making' || state === 'erasing' || state === 'changed'
+      return typeof store === 'string' && isKnown ? [{ storeId: store, state }] : []
+    })
+  }
+
+  holdStores<T>(work: () => Promise<T>): Promise<T> {
+    return this.#jobs.hold('stores', work)
+  }
+
+  runJob(job: HostJob, work: () => Promise<void>): Promise<void> {
+    return this.#jobs.run(job, work)
+  }
+
+  #place(storeId: string) {
+    const { identity, stateDirectory = this.#replicas.stateDirectory } = this.#places
+    const { clock, random } = this
+    const directory = this.#replicas.placeOf(storeId)
+    const { logs } = this.#engine
+    const sharedLog = logs.log.bind(logs)
+    return { identity, clock, random, directory, stateDirectory, sharedLog }
+  }
+}

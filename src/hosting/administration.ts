@@ -48,7 +48,7 @@ export interface HostAdministration {
  * Makes a missing data directory. Throws `rolled_back`, `wrong_key`, `locked` or a
  * storage code.
  */
-export function openHostAdministration(
+export async function openHostAdministration(
   options: HostPlaces & { readonly notice?: (notice: HostNotice) => void },
 ): Promise<HostAdministration> {
   return openAdministrationOf(new DataDirectory(options), options.notice)

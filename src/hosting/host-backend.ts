@@ -2,13 +2,14 @@
 // that a crash left unfinished. A data directory is one kind (data-directory.ts); a database that
 // several servers share is another. Decides nothing about stores: `hosted-stores.ts` does.
 
+import type { CacheBudget } from '../cache-budget.ts'
 import type { Clock } from '../clock.ts'
 import type { Random } from '../crypto/random.ts'
 import { encodeBase32 } from '../format/base32.ts'
 import type { CreateOptions } from '../store/create.ts'
 import type { CacheOwner } from '../store/local/sealed-cache.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
-import type { OpenOptions, StorePlaces } from '../store/session/open-options.ts'
+import type { StorePlaces } from '../store/session/open-options.ts'
 import type { HostRecords, Lists, RecordTables } from './host-records.ts'
 
 /** About the server itself, or about a store of it, by its id: for people who run it. */
@@ -45,7 +46,12 @@ export interface Unfinished {
 export type HostJob = 'sweep' | 'sync'
 
 /** How a store is opened. */
-export type StoreUse = Pick<OpenOptions, 'cacheBudget' | 'acceptRolledBack'>
+export interface StoreUse {
+  /** What its caches may hold, together with those of other stores. */
+  readonly cacheBudget?: CacheBudget
+  /** Accepts once a store that was restored to an older state. */
+  readonly acceptRolledBack?: boolean
+}
 
 export type NewStoreOptions = Omit<CreateOptions, keyof StorePlaces>
 

@@ -25,8 +25,7 @@ const sessionSecondsMin = 60
 const sessionSecondsMax = 86_400
 const MOUNT = '/mnt/memory/'
 
-/** All but the place. */
-export interface HostSettings extends HostRecovery {
+export interface HostOptions extends HostPlaces, HostRecovery {
   /** Syncs the stores that have a remote, with this pause between the rounds. Default: never. */
   readonly syncEveryMs?: number
   /** How many stores may be open at once: 200 by default. */
@@ -43,7 +42,8 @@ export interface HostSettings extends HostRecovery {
   readonly notice?: (notice: HostNotice) => void
 }
 
-export interface HostOptions extends HostPlaces, HostSettings {}
+/** All but the place. */
+export type HostSettings = Omit<HostOptions, keyof HostPlaces>
 
 export interface SessionRequest {
   readonly resources: readonly Attachment[]
@@ -63,7 +63,7 @@ export interface SessionResource extends Attachment {
  * Throws `locked` if another server has the directory open, `rolled_back` if an older catalogue or
  * older credentials were put back, `wrong_key`, `upgrade_required` or a storage code.
  */
-export function openHost(options: HostOptions): Promise<Host> {
+export async function openHost(options: HostOptions): Promise<Host> {
   return openHostOn(new DataDirectory(options), options)
 }
 

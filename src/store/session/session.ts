@@ -87,7 +87,7 @@ export class StoreSession {
     this.local = state.local
     this.#state = state
     this.#upkeep = new Upkeep(state)
-    this.#writer = new Writer(state, this.#upkeep)
+    this.#writer = new Writer(state, this.#upkeep, parts.clock)
     this.#guard = parts.guard
   }
 

@@ -4,6 +4,7 @@
 // that it was refused after. Where several servers share the store, a batch that lost a race is
 // made again on the new head.
 
+import type { Clock } from '../../clock.ts'
 import { LostRace, type Transition } from '../../git/object-store.ts'
 import type { NewObject } from '../../git/objects/object.ts'
 import { MEBIBYTE } from '../../limits.ts'
@@ -46,15 +47,17 @@ interface CommandBatch {
 export class Writer {
   readonly #state: CurrentState
   readonly #upkeep: Upkeep
+  readonly #clock: Clock
   #queue: QueuedCommand[] = []
   #isHeld = false
   #running: Promise<void> | undefined
   /** Since when batches have lost races, one after another. */
   #racingSince: number | undefined
 
-  constructor(state: CurrentState, upkeep: Upkeep) {
+  constructor(state: CurrentState, upkeep: Upkeep, clock: Clock) {
     this.#state = state
     this.#upkeep = upkeep
+    this.#clock = clock
   }
 
   /** With `alone`, no other command is in the batch: what it builds on is on disk. */
@@ -194,8 +197,8 @@ export class Writer {
   /** The batch was not written, so that a refusal on its state was never true. */
   #giveUp({ commands, refused }: CommandBatch, error: unknown): void {
     if (error instanceof LostRace) {
-      this.#racingSince ??= performance.now()
-      if (performance.now() - this.#racingSince < RACING_MS) {
+      this.#racingSince ??= this.#clock()
+      if (this.#clock() - this.#racingSince < RACING_MS) {
         this.#queue.unshift(...commands)
         return
       }

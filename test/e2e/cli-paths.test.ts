@@ -10,7 +10,7 @@ describe('restore', () => {
     await home.ok('create', 'a.md', '--text', 'one\n')
     await home.ok('str-replace', 'a.md', '--old', 'one', '--new', 'two')
     await home.ok('rm', 'a.md')
-    expect(await home.ok('restore', 'a.md')).toBe('Changed 1 memory\n  created   /a.md\n')
+    expect(await home.ok('restore', 'a.md')).toBe('Changed 1 memory\n/a.md\tcreated\n')
     expect(await home.ok('cat', 'a.md')).toBe('two\n')
     const again = await home.call(['restore', 'a.md'])
     expect([again.exitCode, again.stderr]).toEqual([2, expect.stringContaining('is not deleted')])

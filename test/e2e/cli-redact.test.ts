@@ -64,10 +64,10 @@ describe('redact', () => {
       expect(done.exitCode).toBe(0)
       expect(done.stdout).toMatch(
         new RegExp(
-          `^Redacted 1 version\n  ${leak?.id}  created\n\n` +
+          `^Redacted 1 version\ncreated\t${leak?.id}\n\n` +
             `Old head     ${String(before['head'])}\n` +
             'New head     [0-9a-f]{40}\nFor hosts    \\d+ object ids to report; .*\n' +
-            '\n1 later version was written on these, and may repeat them: --with-copies .*\n' +
+            '\n1 later version may repeat the text, written on these; --with-copies .*\n' +
             'Searched \\d+ objects, .* for 1 redacted version: nothing is left\n$',
         ),
       )
@@ -135,7 +135,7 @@ describe('redact', () => {
     await home.call(['redact', '--session', 's1', '--yes'])
     const { head } = await home.json('status')
     expect(await home.ok('redact', '--session', 's1', '--yes')).toBe(
-      'Nothing to redact; 1 were redacted before\n',
+      'Nothing to redact; 1 redacted before\n',
     )
     expect(await home.json('redact', '--session', 's1')).toMatchObject({
       redacted: 0,
@@ -152,10 +152,10 @@ describe('redact', () => {
     const { stdout, stderr } = await home.call(['redact', '--memory', 'keys.md', '--dry-run'])
     const [title, newest, oldest, , same, copy] = stdout.split('\n')
     expect(title).toBe('Would redact 2 versions')
-    expect(newest).toMatch(/^current \w{8} {2}modified {2}\/keys.md/)
-    expect(oldest).toMatch(/^ {8}\w{8} {2}created {3}\/keys.md/)
-    expect(same).toBe('1 other version holds the same text as one of these, not redacted:')
-    expect(copy).toMatch(/^ {2}\w{8} {2}\/copy.md$/)
+    expect(newest).toMatch(/^\/keys.md\tmodified\tcurrent\t.*\tmemver_\w{26}$/)
+    expect(oldest).toMatch(/^\/keys.md\tcreated\t\t.*\tmemver_\w{26}$/)
+    expect(same).toMatch(/^1 other version holds the same text and will remain; --with-copies /)
+    expect(copy).toMatch(/^\/copy.md\tmemver_\w{26}$/)
     expect(stderr).toMatch(/1 version is current: --overwrite, --delete or --keep-current/)
     expect(await home.json('redact', '--memory', 'keys.md', '--dry-run')).toMatchObject({
       dry_run: true,

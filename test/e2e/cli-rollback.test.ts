@@ -21,7 +21,7 @@ describe('restore', () => {
     const first = await newestVersion(home)
     await home.ok('str-replace', 'a.md', '--old', 'one', '--new', 'two')
     expect(await home.ok('restore', 'a.md', '--to', first.slice(0, 17))).toBe(
-      'Changed 1 memory\n  modified  /a.md\n',
+      'Changed 1 memory\n/a.md\tmodified\n',
     )
     expect(await home.ok('cat', 'a.md')).toBe('one\n')
     const { data: versions } = await home.json('log')
@@ -60,7 +60,7 @@ describe('restore', () => {
     expect(await home.ok('restore', 'a.md', '--to', first, '--dry-run')).toBe(
       [
         'Would change 1 memory',
-        '  modified  /a.md',
+        '/a.md\tmodified',
         '',
         'diff --git a/a.md b/a.md',
         '--- a/a.md',
@@ -92,9 +92,9 @@ describe('rollback', () => {
       const lines = (await home.ok('rollback', '--to', then)).trimEnd().split('\n')
       expect(lines[0]).toBe('Changed 3 memories')
       expect(lines.slice(1).toSorted()).toEqual([
-        '  created   /d/b.md',
-        '  deleted   /new.md',
-        '  modified  /a.md',
+        '/a.md\tmodified',
+        '/d/b.md\tcreated',
+        '/new.md\tdeleted',
       ])
       expect(await home.ok('ls', '-R')).toBe('/a.md\n/d/b.md\n')
       expect((await home.json('status'))['commits']).toBe(Number(commits) + 1)
@@ -151,9 +151,9 @@ describe('undo', () => {
       expect(done).toEqual({
         exitCode: 4,
         stdout:
-          'Changed 1 memory\n  deleted   /trap.md\n' +
-          'Left 1 memory unchanged:\n' +
-          '  left      /a.md: later edits by others touch the same lines\n' +
+          'Changed 1 memory\n/trap.md\tdeleted\n\n' +
+          'Left 1 memory unchanged\n' +
+          '/a.md\tlater edits by others touch the same lines\n' +
           'Next: `gitlocket blame /a.md` shows who wrote which line; edit the memory, or restore ' +
           'an earlier version of it\n',
         stderr: '',
@@ -168,7 +168,7 @@ describe('undo', () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'a.md', '--text', 'a', '--session', 's')
     expect(await home.ok('undo', '--session', 's', '--until', '1h')).toBe('Nothing has to change\n')
-    expect(await home.ok('undo', '--session', 's', '--since', '1h')).toContain('deleted   /a.md')
+    expect(await home.ok('undo', '--session', 's', '--since', '1h')).toContain('/a.md\tdeleted')
   })
   test('of a session or an actor that never wrote fails, and names similar ones', async () => {
     const home = await newHomeWithStore()

@@ -179,12 +179,12 @@ describe('sync', () => {
       await first.ok('sync')
       const redacted = await first.call(['redact', '--path', 'notes.md', '--delete', '--yes'])
       expect(redacted.stdout).toMatch(
-        /^Redactions not acknowledged yet.*\n {2}dev_\w{26}, owner, last wrote /m,
+        /^Waiting for confirmation from\n {2}.*\towner\t\S+Z\t\tdev_\w{26}$/m,
       )
       const late = /\t1 redaction unconfirmed since \S+\tdev_/
       expect(await first.ok('device', 'list')).toMatch(late)
       await first.ok('sync')
-      expect(await second.ok('sync')).toContain('erased here')
+      expect(await second.ok('sync')).toContain('that another device redacted')
       await second.ok('create', 'more.md', '--text', 'more')
       await second.ok('sync')
       await first.ok('sync')
@@ -203,7 +203,7 @@ describe('sync', () => {
       await first.call(['sync'])
       const { stdout } = await second.call(['sync'])
       const command = /`gitlocket (redact --with-copies memver_\w{26})`/.exec(stdout)?.[1] ?? ''
-      expect(stdout).toContain('2 versions were written on redacted ones')
+      expect(stdout).toContain('2 versions may repeat redacted text')
       await first.call(['sync'])
       for (const home of [first, second]) {
         const { stdout: proof, exitCode } = await home.call(['verify', '--absence'])

@@ -43,7 +43,7 @@ test('shows the plan of a session, and changes nothing without --yes', async () 
 test('undoes a session by the first letters of its id, and the undo again', async () => {
   const home = await written()
   const { stdout, stderr } = await home.call(['undo', 'chat-2', '--yes'])
-  expect(stdout).toBe('Changed 1 memory\n  modified  /a.md\n')
+  expect(stdout).toBe('Changed 1 memory\n/a.md\tmodified\n')
   const [, again = ''] = /^`gitlocket undo (undo-\w+)` takes this back\n$/.exec(stderr) ?? []
   expect(await home.ok('cat', 'a.md')).toBe(clean)
   expect(await home.ok('log', '-n', '1')).toContain('Undid chat-22')

@@ -182,9 +182,10 @@ async function certificateVerify(context: Context, input: Input): Promise<Answer
   const text = readCertificateFile(input.argument(0))
   const key = input.text('key')
   if (key !== undefined) {
-    return answerOf(await verifyCertificate(text, { key: readKey(key) }), 'key')
+    return answerOf(context, await verifyCertificate(text, { key: readKey(key) }), 'key')
   }
-  if (!isStoreHere(context)) return answerOf(await verifyCertificate(text, 'unknown'), undefined)
+  if (!isStoreHere(context))
+    return answerOf(context, await verifyCertificate(text, 'unknown'), undefined)
   return verifyHere(context, text)
 }
 
@@ -195,7 +196,7 @@ async function verifyHere(context: Context, text: string): Promise<Answer> {
       (store) => verifyIn(context, store, text),
       async () => {
         const found = await auditing(context, (options) => verifyCertificate(text, options))
-        return answerOf(found, 'store')
+        return answerOf(context, found, 'store')
       },
     )
   } catch (error) {
@@ -210,10 +211,11 @@ async function verifyIn(context: Context, store: MemoryStore, text: string): Pro
   const redacted = new Set(certificate.versions.map((one) => one.memory_version_id))
   const found = await store.maintenance.builtOnRedacted({ signal })
   const left = found.filter((one) => one.redactedVersionIds.some((id) => redacted.has(id)))
-  return answerOf(certificate, 'store', left)
+  return answerOf(context, certificate, 'store', left)
 }
 
 function answerOf(
+  context: Context,
   certificate: RedactionCertificate,
   proof: Proof,
   left: readonly BuiltOnRedacted[] = [],
@@ -222,7 +224,7 @@ function answerOf(
     ...statementLines(certificate),
     '',
     ...proofLines(certificate, proof),
-    ...builtOnRedactedLines(left),
+    ...builtOnRedactedLines(context, left),
   ]
   return {
     text: `${lines.join('\n')}\n`,

@@ -6,15 +6,19 @@ import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { RedactionPlan, RedactionRequest } from '../../store/redaction/redaction-plan.ts'
 import type { Redaction } from '../../store/redaction/redaction.ts'
+import type { MemoryInfo } from '../../store/snapshot/live-memory.ts'
 import { type Answer, type Command, type Context, type Input, usageError } from '../call/command.ts'
 import { authorOf, authorOptions, dryRunOption, yesOption } from '../call/options.ts'
 import { withStore } from '../store/open-store.ts'
 import { loadHistory } from '../store/points.ts'
+import { inkOf } from '../terminal/ink.ts'
 import { confirm } from '../terminal/prompt.ts'
-import { pendingDeviceJson, pendingDeviceParagraph } from '../text/redactions.ts'
+import { pendingDeviceJson, pendingDevicesParagraph } from '../text/redactions.ts'
 import { storePath } from '../text/store-path.ts'
-import { parseDuration } from '../text/times.ts'
-import { countText } from '../text/words.ts'
+import { type Column, tableText } from '../text/table.ts'
+import { ageFormat, parseDuration } from '../text/times.ts'
+import { versionColumns } from '../text/versions-text.ts'
+import { countText, sizeText } from '../text/words.ts'
 import { redacting } from './redact.ts'
 
 export const commands: readonly Command[] = [
@@ -46,7 +50,6 @@ interface Expired {
   readonly expiry: Expiry | undefined
   readonly plan: RedactionPlan | undefined
   readonly redaction: Redaction | undefined
-  readonly now: number
 }
 
 function expire(context: Context, input: Input): Promise<Answer> {
@@ -67,7 +70,7 @@ function expire(context: Context, input: Input): Promise<Answer> {
     const redaction =
       erased > 0 && !dryRun ? await erase(context, store, request, author) : undefined
     const expiry = dryRun ? planned : rule && (await store.as(author).expire(rule))
-    return answerOf({ dryRun, expiry, plan, redaction, now: context.clock() })
+    return answerOf(context, { dryRun, expiry, plan, redaction })
   })
 }
 
@@ -138,20 +141,25 @@ async function erase(
   return redacting(context, store, request, author)
 }
 
-function answerOf({ dryRun, expiry, plan, redaction, now }: Expired): Answer {
+function answerOf(context: Context, { dryRun, expiry, plan, redaction }: Expired): Answer {
+  const ink = inkOf(context)
   const { certificate, pendingDevices = [] } = redaction ?? {}
   const expired = expiry?.expired ?? []
   const redacted = dryRun ? plan?.versions.length : certificate?.versions.length
   const memories = countText(expired.length, 'memory', 'memories')
   const versions = countText(redacted ?? 0, 'old version', 'old versions')
-  const lines = [
-    ...(expiry === undefined ? [] : [`${dryRun ? 'Would delete' : 'Deleted'} ${memories}`]),
-    ...expired.map(({ path }) => `  ${path}`),
-    ...(plan === undefined ? [] : [`${dryRun ? 'Would redact' : 'Redacted'} ${versions}`]),
-    ...pendingDeviceParagraph(pendingDevices, now),
-  ]
+  const listed = dryRun ? (plan?.versions ?? []) : []
   return {
-    text: `${lines.join('\n')}\n`,
+    text: [
+      expiry === undefined ? '' : `${dryRun ? 'Would delete' : 'Deleted'} ${memories}\n`,
+      tableText(context, ink, expired, expiredColumns(context)),
+      expired.length > 0 && listed.length > 0 ? '\n' : '',
+      plan === undefined ? '' : `${dryRun ? 'Would redact' : 'Redacted'} ${versions}\n`,
+      tableText(context, ink, listed, versionColumns(context, ink)),
+      pendingDevicesParagraph(context, ink, pendingDevices),
+    ].join(''),
+    inked: true,
+    ...(dryRun ? { paged: true } : {}),
     json: {
       dry_run: dryRun,
       commit: expiry?.commit ?? null,
@@ -161,4 +169,18 @@ function answerOf({ dryRun, expiry, plan, redaction, now }: Expired): Answer {
       pending_devices: pendingDevices.map(pendingDeviceJson),
     },
   }
+}
+
+function expiredColumns(context: Context): readonly Column<MemoryInfo>[] {
+  const age = ageFormat(context)
+  return [
+    { head: 'PATH', cell: ({ path }) => path, cut: 'beginning' },
+    {
+      head: 'SIZE',
+      cell: ({ sizeBytes }) => sizeText(sizeBytes),
+      exact: ({ sizeBytes }) => String(sizeBytes),
+      align: 'right',
+    },
+    { head: 'CHANGED', cell: ({ updatedAt }) => age(updatedAt) },
+  ]
 }

@@ -5,11 +5,12 @@ import type { RedactReason } from '../../format/change-record.ts'
 import { isRedactReason, redactReasons } from '../../format/record.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { RedactionPlan, RedactionRequest } from '../../store/redaction/redaction-plan.ts'
-import { visible } from '../../text/visible.ts'
 import { CommandError, type Context, type Input, usageError } from '../call/command.ts'
+import { plainInk } from '../terminal/ink.ts'
 import { askLine, canAsk, checkCanConfirm, declined } from '../terminal/prompt.ts'
-import { versionLine } from '../text/versions-text.ts'
-import { countText, fewOf, listOf, shortId } from '../text/words.ts'
+import { askedTable } from '../text/table.ts'
+import { versionColumns } from '../text/versions-text.ts'
+import { countText, fewOf, shortId } from '../text/words.ts'
 
 export type Current = RedactionRequest['current']
 
@@ -28,8 +29,8 @@ export async function chooseCurrent(
   if (plan.current.length === 0) return undefined
   const count = countText(plan.current.length, 'version is', 'versions are')
   const sentence = `${count} still current in memories`
-  const lines = plan.current.map(({ versionId, path }) => `${shortId(versionId)}  ${path}`)
   if (!canAsk(context)) {
+    const lines = plan.current.map(({ versionId, path }) => `${shortId(versionId)}  ${path}`)
     throw new CommandError(
       'version_current',
       `${sentence}; nothing was redacted: ${fewOf(lines)}`,
@@ -38,7 +39,8 @@ export async function chooseCurrent(
       { details: { versionIds: plan.current.map(({ versionId }) => versionId) } },
     )
   }
-  process.stderr.write(visible(`${sentence}:\n${listOf(lines)}\n`))
+  const columns = versionColumns(context, plainInk)
+  process.stderr.write(`${sentence}:\n${askedTable(context, plan.current, columns)}`)
   const question =
     pattern === undefined
       ? 'First [o]verwrite these memories, [d]elete them, or [k]eep these versions?'
@@ -123,8 +125,7 @@ export async function agree(
   if (count === 0) return []
   const versions = countText(count, 'version', 'versions')
   checkCanConfirm(context, { would: `${versions} would be erased permanently`, preview })
-  const lines = shown.map(versionLine)
-  process.stderr.write(visible(`${listOf(lines)}\n`))
+  process.stderr.write(askedTable(context, shown, versionColumns(context, plainInk)))
   const question = `Erasing ${versions} cannot be undone. Type ${count} to erase permanently:`
   const answer = await askLine(context, question)
   if (answer.replaceAll(/[^0-9]/g, '') === String(count)) return shown.map((one) => one.versionId)

@@ -4,11 +4,11 @@
 
 import { StoreError, hasCode, type ErrorCode } from '../../errors.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
+import type { Version } from '../../store/history/versions.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { certificateText } from '../../store/redaction/certificate.ts'
 import type { RedactionPlan, RedactionRequest } from '../../store/redaction/redaction-plan.ts'
 import type { Redaction } from '../../store/redaction/redaction.ts'
-import type { ResidueReport } from '../../store/redaction/residue.ts'
 import {
   CommandError,
   type Answer,
@@ -29,12 +29,14 @@ import {
   residueLines,
   searchResidue,
 } from '../store/residue.ts'
+import { type Ink, inkOf } from '../terminal/ink.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { canAsk } from '../terminal/prompt.ts'
-import { pendingDeviceJson, pendingDeviceParagraph } from '../text/redactions.ts'
-import { versionLine } from '../text/versions-text.ts'
+import { pendingDeviceJson, pendingDevicesParagraph } from '../text/redactions.ts'
+import { type Column, idColumn, tableText } from '../text/table.ts'
+import { versionColumns } from '../text/versions-text.ts'
 import { versionJson } from '../text/wire.ts'
-import { countText, listOf, shortId } from '../text/words.ts'
+import { countText } from '../text/words.ts'
 import {
   agree,
   chooseCurrent,
@@ -113,7 +115,7 @@ async function redact(context: Context, input: Input): Promise<Answer> {
     for (;;) {
       const plan = await planFor(context, store, { select, ...planned })
       if (asks && pattern !== undefined) await reportMatches(store, plan, pattern)
-      if (input.flag('dry-run')) return planAnswer(plan)
+      if (input.flag('dry-run')) return planAnswer(context, plan, given !== undefined)
       const current = given ?? (await chooseCurrent(context, plan, pattern))
       const reason = asks ? await chooseReason(context, input, plan) : planned.reason
       const confirmed = await agree(context, input, plan, current)
@@ -211,13 +213,16 @@ async function finish(
   if (certificate !== undefined && file !== undefined) keepCertificate(certificate, file)
   const absence = input.flag('prove') ? await searchResidue(context, store, certificate) : undefined
   const { purgePending: pending, foreignPurges } = (await store.status()).storage
+  const ink = inkOf(context)
+  const proof = absence === undefined ? [] : residueLines(context, absence)
+  const rest = [...proof, ...foreignListsParagraph(foreignPurges)]
   return {
     text: [
-      ...doneLines(plan, certificate, file, absence),
-      ...foreignListsParagraph(foreignPurges),
-      ...pendingDeviceParagraph(pendingDevices, context.clock()),
-      '',
-    ].join('\n'),
+      doneText(context, ink, { plan, certificate, file }),
+      ink.plain(rest.map((line) => `${line}\n`).join('')),
+      pendingDevicesParagraph(context, ink, pendingDevices),
+    ].join(''),
+    inked: true,
     json: {
       dry_run: false,
       redacted: certificate?.versions.length ?? 0,
@@ -255,30 +260,43 @@ function checkCertificateFile(input: Input): void {
   throw new StoreError('path_conflict', `${file} exists already`)
 }
 
-function doneLines(
-  plan: RedactionPlan,
-  certificate: Redaction['certificate'],
-  file: string | undefined,
-  absence: ResidueReport | undefined,
-): readonly string[] {
-  const proof = absence === undefined ? [] : residueLines(absence)
-  const already = plan.already === 0 ? '' : `; ${plan.already} were redacted before`
-  if (certificate === undefined) return [`Nothing to redact${already}`, ...proof]
+interface FinishedRedaction {
+  readonly plan: RedactionPlan
+  readonly certificate: Redaction['certificate']
+  readonly file: string | undefined
+}
+
+function doneText(
+  context: Context,
+  ink: Ink,
+  { plan, certificate, file }: FinishedRedaction,
+): string {
+  const already = plan.already === 0 ? '' : `; ${plan.already} redacted before`
+  if (certificate === undefined) return `Nothing to redact${already}\n`
   const { versions, old_head, new_head, object_ids } = certificate
   const ids = countText(object_ids.length, 'object id', 'object ids')
-  return [
-    `Redacted ${countText(versions.length, 'version', 'versions')}${already}`,
-    ...versions.map((one) => `  ${one.memory_version_id}  ${one.operation}`).slice(0, 20),
-    ...(versions.length > 20 ? [`  and ${versions.length - 20} more`] : []),
+  const facts = [
     '',
     `Old head     ${old_head ?? ''}`,
     `New head     ${new_head}`,
     `For hosts    ${ids} to report; --json prints them, and --certificate writes them`,
     ...(file === undefined ? [] : [`Certificate  ${file}, signed by this device`]),
-    ...copyLines(plan),
-    ...proof,
+    '',
   ]
+  const more = versions.length - LISTED_MAX
+  return [
+    `Redacted ${countText(versions.length, 'version', 'versions')}${already}\n`,
+    tableText(context, ink, versions.slice(0, LISTED_MAX), [
+      { head: 'CHANGE', cell: ({ operation }) => operation },
+      idColumn((one) => one.memory_version_id),
+    ]),
+    more > 0 ? `and ${more} more\n` : '',
+    ink.plain(facts.join('\n')),
+    copiesText(context, ink, plan),
+  ].join('')
 }
+
+const LISTED_MAX = 20
 
 const warnings =
   'Other clones, hosts and backups keep the old objects until they take over this history and ' +
@@ -286,40 +304,41 @@ const warnings =
   'part of any redaction.'
 
 /** Versions that are kept and may repeat an erased text. */
-function copyLines({ sameText, builtOn }: RedactionPlan): readonly string[] {
-  const later = countText(builtOn.length, 'later version was', 'later versions were')
+function copiesText(context: Context, ink: Ink, { sameText, builtOn }: RedactionPlan): string {
+  const same = countText(sameText.length, 'other version holds', 'other versions hold')
+  const later = countText(builtOn.length, 'later version', 'later versions')
+  const columns: readonly Column<Version>[] = [
+    { head: 'PATH', cell: ({ path = '(redacted)' }) => path, cut: 'beginning' },
+    idColumn(({ versionId }) => versionId),
+  ]
   return [
-    ...sameTextLines(sameText),
+    ...(sameText.length === 0
+      ? []
+      : [
+          `\n${same} the same text and will remain; --with-copies redacts them too:\n`,
+          tableText(context, ink, sameText, columns),
+        ]),
     ...(builtOn.length === 0
       ? []
-      : ['', `${later} written on these, and may repeat them: --with-copies redacts such too`]),
-  ]
+      : [`\n${later} may repeat the text, written on these; --with-copies redacts such too\n`]),
+  ].join('')
 }
 
-function sameTextLines(sameText: RedactionPlan['sameText']): readonly string[] {
-  if (sameText.length === 0) return []
-  const count = countText(sameText.length, 'other version holds', 'other versions hold')
-  const lines = sameText.map(({ versionId, path }) => `${shortId(versionId)}  ${path}`)
-  return ['', `${count} the same text as one of these, not redacted:`, listOf(lines)]
-}
-
-function planAnswer(plan: RedactionPlan): Answer {
+/** `isDecided`: the command names what happens to current versions. */
+function planAnswer(context: Context, plan: RedactionPlan, isDecided: boolean): Answer {
   const { versions, current, already, sameText } = plan
+  const ink = inkOf(context)
   const live = new Set(current.map(({ versionId }) => versionId))
-  const lines = versions.map((version) => {
-    const mark = live.has(version.versionId) ? 'current ' : '        '
-    return mark + versionLine(version)
-  })
+  const before = countText(already, 'more was', 'more were')
   return {
     text: [
-      `Would redact ${countText(versions.length, 'version', 'versions')}`,
-      ...lines,
-      ...(already === 0
-        ? []
-        : ['', `${countText(already, 'more was', 'more were')} redacted before`]),
-      ...copyLines(plan),
-      '',
-    ].join('\n'),
+      `Would redact ${countText(versions.length, 'version', 'versions')}\n`,
+      tableText(context, ink, versions, versionColumns(context, ink, live)),
+      already === 0 ? '' : `\n${before} redacted before\n`,
+      copiesText(context, ink, plan),
+    ].join(''),
+    inked: true,
+    paged: true,
     json: {
       dry_run: true,
       versions: versions.map(versionJson),
@@ -328,7 +347,7 @@ function planAnswer(plan: RedactionPlan): Answer {
       same_text: sameText.map(versionJson),
       built_on: plan.builtOn.map(versionJson),
     },
-    ...(current.length === 0 ? {} : { note: currentNote(current.length) }),
+    ...(current.length === 0 || isDecided ? {} : { note: currentNote(current.length) }),
   }
 }
 

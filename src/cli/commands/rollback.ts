@@ -7,7 +7,6 @@ import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Revert } from '../../store/revert/restore.ts'
 import type { RevertOptions } from '../../store/revert/revert.ts'
 import type { UndoRequest } from '../../store/revert/undo.ts'
-import { visible } from '../../text/visible.ts'
 import {
   CommandError,
   type Answer,
@@ -29,14 +28,15 @@ import {
 import { withStore } from '../store/open-store.ts'
 import { neverWas } from '../store/path-history.ts'
 import { pointOf } from '../store/points.ts'
-import { inkOf } from '../terminal/ink.ts'
+import { inkOf, plainInk } from '../terminal/ink.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { askYes, canAsk, declined } from '../terminal/prompt.ts'
 import { didYouMean } from '../text/near-names.ts'
-import { leftText, revertAnswer, stepText } from '../text/reverts.ts'
+import { leftColumns, revertAnswer, stepColumns } from '../text/reverts.ts'
 import { storePath } from '../text/store-path.ts'
+import { askedTable } from '../text/table.ts'
 import { spanOf } from '../text/times.ts'
-import { countText, listOf } from '../text/words.ts'
+import { countText } from '../text/words.ts'
 
 const oneCommit =
   'The result is one new commit, which can itself be undone. A memory that cannot be changed ' +
@@ -99,7 +99,7 @@ function restore(context: Context, input: Input): Promise<Answer> {
     )
     const dryRun = input.flag('dry-run')
     const done = await revert(dryRun).catch((error: unknown) => explained(store, memory, error))
-    return revertAnswer(inkOf(context, input), done, dryRun)
+    return revertAnswer(context, inkOf(context, input), done, dryRun)
   })
 }
 
@@ -123,7 +123,7 @@ export function rollback(context: Context, input: Input): Promise<Answer> {
     if (!dryRun && canAsk(context) && !input.flag('yes')) await agree(context, await revert(true))
     const done = await revert(dryRun)
     if (done.steps.length + done.left.length === 0) await checkHasWritten(store, undo)
-    return revertAnswer(ink, done, dryRun)
+    return revertAnswer(context, ink, done, dryRun)
   })
 }
 
@@ -200,9 +200,10 @@ function withOptions(
 /** Shows what would be done. Throws unless the user agrees. */
 async function agree(context: Context, plan: Revert): Promise<void> {
   if (plan.steps.length === 0) return
-  const lines = [...plan.steps.map(stepText), ...plan.left.map(leftText)]
   const count = countText(plan.steps.length, 'memory', 'memories')
-  process.stderr.write(visible(`${listOf(lines)}\n`))
+  const left = askedTable(context, plan.left, leftColumns)
+  process.stderr.write(askedTable(context, plan.steps, stepColumns(plainInk)))
+  if (left !== '') process.stderr.write(`\n${left}`)
   if (await askYes(context, `Change ${count}, in one commit that can be rolled back?`)) return
   throw declined({ preview: '--dry-run shows the patch' })
 }

@@ -193,13 +193,13 @@ async function undoOne(
       store.as(author).undo({ session }, { ...options, dryRun, confirmed }),
     )
   const plan = await run(true)
-  const planned = revertAnswer(ink, plan, true)
+  const planned = revertAnswer(context, ink, plan, true)
   if (input.flag('dry-run') || plan.steps.length === 0) return planned
   if (!input.flag('yes')) {
     if (!canPick(context, input)) return unconfirmed(planned, plan)
     if (!(await agree(context, planned, plan))) return left
   }
-  const done = revertAnswer(ink, await run(false, plan.plan), false)
+  const done = revertAnswer(context, ink, await run(false, plan.plan), false)
   return {
     ...done,
     json: { ...Object(done.json), undone_session_id: session, session_id: id },

@@ -45,7 +45,7 @@ function verify(context: Context, input: Input): Promise<Answer> {
     const json = { verified: true, commits, versions, memories, head }
     if (absence === undefined) return { text: `${verified}\n`, json }
     return {
-      text: [verified, ...residueLines(absence), ''].join('\n'),
+      text: [verified, ...residueLines(context, absence), ''].join('\n'),
       json: { ...json, absence: residueJson(absence) },
       exitCode: residueExitCode(absence),
     }

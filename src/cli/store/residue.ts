@@ -7,7 +7,7 @@ import type { ResidueReport } from '../../store/redaction/residue.ts'
 import type { Context } from '../call/command.ts'
 import { textsOutside } from '../machine/scratch-directory.ts'
 import { withProgress } from '../terminal/progress.ts'
-import { builtOnRedactedJson, builtOnRedactedLines } from '../text/redactions.ts'
+import { builtOnRedactedJson, builtOnRedactedLines, type ReportPlace } from '../text/redactions.ts'
 import { wire } from '../text/wire.ts'
 import { countText, listOf, sizeText } from '../text/words.ts'
 
@@ -31,7 +31,7 @@ export function residueExitCode(absence: ResidueReport): number {
   return found.length + builtOnRedacted.length + outside.length === 0 ? 0 : FOUND
 }
 
-export function residueLines(absence: ResidueReport): readonly string[] {
+export function residueLines(context: ReportPlace, absence: ResidueReport): readonly string[] {
   const { objects, journalBytes, cached, versions, pending, putAside, found } = absence
   const caches = countText(cached, 'version', 'versions')
   const places =
@@ -41,7 +41,7 @@ export function residueLines(absence: ResidueReport): readonly string[] {
   const searched = `Searched ${places} for ${redacted}`
   const aside = putAside === 0 ? [] : [`${putAsideText(putAside)}: not searched; ${eraseAside}`]
   const suspects = [
-    ...builtOnRedactedLines(absence.builtOnRedacted),
+    ...builtOnRedactedLines(context, absence.builtOnRedacted),
     ...leftByEditLines(absence.textsOutside),
   ]
   if (found.length === 0 && suspects.length === 0) {

@@ -11,12 +11,12 @@ import type { Redo, StoreSyncOptions, SyncReport } from '../../store/sync/report
 import { type Answer, type Context, type Input, usageError } from '../call/command.ts'
 import { authorOf } from '../call/options.ts'
 import { remoteAccess } from '../machine/remote-access.ts'
+import { inkOf } from '../terminal/ink.ts'
 import { errorJson, exitCodeOf } from '../terminal/output.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { askYes, canAsk } from '../terminal/prompt.ts'
 import type { DeviceNames } from '../text/device-text.ts'
 import { reportJson, reportText, wasCombined } from '../text/sync-text.ts'
-import { findNow } from '../text/times.ts'
 import { getIdentity, withStore } from './open-store.ts'
 
 /** Without it, both. */
@@ -217,9 +217,9 @@ function syncWith(
 }
 
 export function answerOf(context: Context, outcomes: readonly RemoteOutcome[]): Answer {
-  const now = findNow(context)
+  const ink = inkOf(context)
   const texts = outcomes.map((outcome) => {
-    return 'report' in outcome ? reportText(outcome.report, outcome.names, now) : ''
+    return 'report' in outcome ? reportText(context, ink, outcome.report, outcome.names) : ''
   })
   const values = outcomes.map((outcome) => {
     if ('report' in outcome) return reportJson(outcome.report, outcome.names)
@@ -228,7 +228,7 @@ export function answerOf(context: Context, outcomes: readonly RemoteOutcome[]): 
   const failures = outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : []))
   const json = values.length === 1 ? values[0] : pageJson(values)
   const exitCode = failures.length > 0 ? detailedExitCode(outcomes) : 0
-  return { text: texts.join(''), json, failures, exitCode }
+  return { text: texts.join(''), inked: true, json, failures, exitCode }
 }
 
 /** Errors take precedence over conflicts, conflicts over transfers. */

@@ -26,13 +26,13 @@ const parameters: Readonly<Record<Colour, number>> = {
 /** Adds neither colours nor escapes, for text that is printed unchanged or escaped later. */
 export const plainInk: Ink = { plain: (text) => text, paint: (_colour, line) => line }
 
-/** Follows --color, else the terminal and NO_COLOR. */
+/** Follows --color, if the command has it, else the terminal and NO_COLOR. */
 export function inkOf(
   { environment }: { readonly environment: Pick<Environment, 'terminal' | 'noColour'> },
-  input: Input,
+  input?: Input,
 ): Ink {
   const { terminal, noColour } = environment
-  const choice = input.text('color') ?? 'auto'
+  const choice = input?.text('color') ?? 'auto'
   const coloured = choice === 'always' || (choice === 'auto' && terminal.capable && !noColour)
   // Colours in a pipe are meant for another program's terminal.
   const harmless = coloured || terminal.output ? visible : (text: string) => text

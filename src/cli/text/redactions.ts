@@ -1,54 +1,54 @@
 // Redactions that other devices have not taken over, as text and as JSON: devices that have not
 // acknowledged one, and versions that may hold a redacted text.
 
-import { timestamp, type Wire } from '../../operations/wire.ts'
+import type { Wire } from '../../operations/wire.ts'
 import type { PendingDevice } from '../../store/redaction/acknowledgement.ts'
 import type { BuiltOnRedacted } from '../../store/redaction/built-on.ts'
-import { visible } from '../../text/visible.ts'
-import { deviceText } from './device-text.ts'
-import { timeAgo } from './times.ts'
+import { type Ink, plainInk } from '../terminal/ink.ts'
+import { type Column, idColumn, indentedTable, type TablePlace } from './table.ts'
+import { ageFormat, type TimePlace } from './times.ts'
 import { wire } from './wire.ts'
-import { countText, listOf } from './words.ts'
+import { countText, shortId } from './words.ts'
 
-const cannotBeKnown =
-  'These may not write, so that it cannot be known whether they have taken redactions over:'
+/** What decides how lists and times are written. */
+export type ReportPlace = TablePlace & TimePlace
 
-/**
- * One line for each device, those that cannot acknowledge last; none without devices. With `now`,
- * times are relative.
- */
-export function pendingDeviceLines(
-  pendingDevices: readonly PendingDevice[],
-  now: number | undefined,
-): readonly string[] {
-  const later = pendingDevices.filter(({ canAcknowledge }) => canAcknowledge)
-  const never = pendingDevices.filter(({ canAcknowledge }) => !canAcknowledge)
-  return [
-    ...(later.length === 0 ? [] : ['Redactions not acknowledged yet, as far as records show, by']),
-    ...later.map((device) => `  ${pendingText(device, now)}`),
-    ...(never.length === 0 ? [] : [cannotBeKnown]),
-    ...never.map((device) => `  ${pendingText(device, now)}`),
-  ]
-}
-
-/** The lines after an empty one, and with the command that shows them later. */
-export function pendingDeviceParagraph(
-  pendingDevices: readonly PendingDevice[],
-  now: number,
-): readonly string[] {
-  const lines = pendingDeviceLines(pendingDevices, now)
-  if (lines.length === 0) return []
-  return ['', ...lines, '`gitlocket device list` shows later which of them have, by newer records']
-}
-
-function pendingText(
-  { deviceId, name, role, lastRecord }: PendingDevice,
-  now: number | undefined,
+/** Under a heading; empty without devices. */
+export function pendingDevicesText(
+  context: ReportPlace,
+  ink: Ink,
+  devices: readonly PendingDevice[],
+  indent = '',
 ): string {
-  const device = deviceText(deviceId, name)
-  if (lastRecord === undefined) return `${device}, ${role}, has written nothing`
-  const seen = now === undefined ? timestamp(lastRecord) : timeAgo(lastRecord, now)
-  return `${device}, ${role}, last wrote ${seen}`
+  if (devices.length === 0) return ''
+  const age = ageFormat(context)
+  const columns: readonly Column<PendingDevice>[] = [
+    { head: 'DEVICE', cell: ({ name }) => name, cut: 'end' },
+    { head: 'ROLE', cell: ({ role }) => role },
+    {
+      head: 'WROTE',
+      cell: ({ lastRecord }) => (lastRecord === undefined ? 'never' : age(lastRecord)),
+    },
+    { head: 'NOTE', cell: (device) => (device.canAcknowledge ? '' : CANNOT_CONFIRM), cut: 'end' },
+    idColumn(({ deviceId }) => deviceId),
+  ]
+  const table = indentedTable(context, ink, devices, columns, `${indent}  `)
+  return `${indent}Waiting for confirmation from\n${table}`
+}
+
+const CANNOT_CONFIRM = 'cannot confirm: may not write'
+
+/** The same after an empty line, and how a device confirms. */
+export function pendingDevicesParagraph(
+  context: ReportPlace,
+  ink: Ink,
+  devices: readonly PendingDevice[],
+): string {
+  if (devices.length === 0) return ''
+  const how =
+    'A device erases the text at its next sync, and its first write after that confirms it:\n' +
+    '`gitlocket device list` shows which have.\n'
+  return `\n${pendingDevicesText(context, ink, devices)}${how}`
 }
 
 export function pendingDeviceJson(device: PendingDevice): Wire {
@@ -59,19 +59,37 @@ export function pendingDeviceJson(device: PendingDevice): Wire {
 /** At most this many redacted versions are named in the command. */
 const NAMED_MAX = 8
 
-/** None without such versions. */
-export function builtOnRedactedLines(found: readonly BuiltOnRedacted[]): readonly string[] {
-  if (found.length === 0) return []
-  const count = countText(found.length, 'version was', 'versions were')
-  const may = found.length === 1 ? 'may hold its text' : 'may hold their texts'
-  const lines = found.map(({ versionId, path = '(redacted)' }) => `${versionId}  ${visible(path)}`)
-  const redacted = [...new Set(found.flatMap((one) => one.redactedVersionIds))]
-  const named = redacted.slice(0, NAMED_MAX).join(' ')
-  return [
-    `${count} written on redacted ones by devices that did not know of that, and ${may}:`,
-    ...listOf(lines).split('\n'),
-    `To redact them as well: \`gitlocket redact --with-copies ${named}\``,
+/** Under a heading, with the command that redacts them; empty without such versions. */
+export function builtOnRedactedText(
+  context: ReportPlace,
+  ink: Ink,
+  found: readonly BuiltOnRedacted[],
+  indent = '',
+): string {
+  if (found.length === 0) return ''
+  const isExact = !context.environment.terminal.output
+  const count = countText(found.length, 'version', 'versions')
+  const columns: readonly Column<BuiltOnRedacted>[] = [
+    { head: 'PATH', cell: ({ path = '(redacted)' }) => path, cut: 'beginning' },
+    idColumn(({ versionId }) => versionId),
   ]
+  const redacted = [...new Set(found.flatMap((one) => one.redactedVersionIds))]
+  const named = redacted.slice(0, NAMED_MAX).map((id) => (isExact ? id : shortId(id)))
+  const lines = [
+    `${count} may repeat redacted text, written without knowing of the redaction`,
+    `Redact them too with \`gitlocket redact --with-copies ${named.join(' ')}\``,
+  ]
+  const [title = '', next = ''] = lines.map((line) => `${indent}${line}\n`)
+  return title + indentedTable(context, ink, found, columns, `${indent}  `) + next
+}
+
+/** The same as lines, without colours. */
+export function builtOnRedactedLines(
+  context: ReportPlace,
+  found: readonly BuiltOnRedacted[],
+): readonly string[] {
+  const text = builtOnRedactedText(context, plainInk, found)
+  return text === '' ? [] : [text.trimEnd()]
 }
 
 export function builtOnRedactedJson(found: BuiltOnRedacted): Wire {

@@ -2,22 +2,28 @@
 // and how to go on.
 
 import type { Revert } from '../../store/revert/restore.ts'
-import type { LeftAlone } from '../../store/revert/revert-plan.ts'
-import type { Answer } from '../call/command.ts'
+import type { LeftAlone, RevertStep } from '../../store/revert/revert-plan.ts'
+import type { Answer, Context } from '../call/command.ts'
 import type { Ink } from '../terminal/ink.ts'
 import { changeJson, nameOf, patchesText } from './patch-text.ts'
+import { type Column, tableText } from './table.ts'
+import { operationColours } from './versions-text.ts'
 import { wire } from './wire.ts'
-import { countText, listOf } from './words.ts'
+import { countText } from './words.ts'
 
 /** The exit code if some memories could not be changed back. */
 const LEFT_ALONE = 4
 
-export function revertAnswer(ink: Ink, revert: Revert, dryRun: boolean): Answer {
+export function revertAnswer(context: Context, ink: Ink, revert: Revert, dryRun: boolean): Answer {
   const { steps, left, commit, versionIds } = revert
-  const lines = steps.map((step) => `  ${stepText(step)}\n`).join('')
   const patch = dryRun && steps.length > 0 ? `\n${patchesText(ink, steps)}` : ''
   return {
-    text: ink.plain(revertHead(revert, dryRun) + lines + leftSection(left)) + patch,
+    text: [
+      revertHead(revert, dryRun),
+      tableText(context, ink, steps, stepColumns(ink)),
+      leftSection(context, ink, left, steps.length > 0),
+      patch,
+    ].join(''),
     json: {
       dry_run: dryRun,
       changed: commit !== undefined,
@@ -37,24 +43,41 @@ function revertHead({ steps, left }: Revert, dryRun: boolean): string {
   return `${dryRun ? 'Would change' : 'Changed'} ${countText(steps.length, 'memory', 'memories')}\n`
 }
 
-export function stepText(step: Revert['steps'][number]): string {
-  return `${step.operation.padEnd(8)}  ${nameOf(step)}`
+export function stepColumns(ink: Ink): readonly Column<RevertStep>[] {
+  return [
+    { head: 'PATH', cell: nameOf, cut: 'beginning', weight: 2 },
+    {
+      head: 'CHANGE',
+      cell: ({ operation }) => operation,
+      paint: (shown, { operation }) => ink.paint(operationColours[operation], shown),
+    },
+  ]
 }
 
 /** What could not be changed back, why, and how to go on. */
-function leftSection(left: readonly LeftAlone[]): string {
+function leftSection(
+  context: Context,
+  ink: Ink,
+  left: readonly LeftAlone[],
+  isSecond: boolean,
+): string {
   if (left.length === 0) return ''
   const count = countText(left.length, 'memory', 'memories')
   const steps = Object.entries(nextSteps).flatMap(([reason, step]) => {
     const first = left.find((one) => one.reason === reason)
     return first === undefined ? [] : [`${step(first.path ?? first.memoryId)}\n`]
   })
-  return `Left ${count} unchanged:\n${listOf(left.map(leftText))}\n${steps.join('')}`
+  return [
+    `${isSecond ? '\n' : ''}Left ${count} unchanged\n`,
+    tableText(context, ink, left, leftColumns),
+    ink.plain(steps.join('')),
+  ].join('')
 }
 
-export function leftText({ memoryId, path, reason }: LeftAlone): string {
-  return `left      ${path ?? memoryId}: ${leftReasons[reason]}`
-}
+export const leftColumns: readonly Column<LeftAlone>[] = [
+  { head: 'PATH', cell: ({ memoryId, path }) => path ?? memoryId, cut: 'beginning' },
+  { head: 'LEFT BECAUSE', cell: ({ reason }) => leftReasons[reason], cut: 'end', weight: 2 },
+]
 
 const leftReasons: Readonly<Record<LeftAlone['reason'], string>> = {
   overlap: 'later edits by others touch the same lines',

@@ -6,15 +6,18 @@ import type { Conflict } from '../../store/history/conflicts.ts'
 import type { MergeOutcome } from '../../store/merge/plan.ts'
 import type { NewDevice, SettingsOutcome, SyncReport } from '../../store/sync/report.ts'
 import { visible } from '../../text/visible.ts'
-import { deviceText, type DeviceNames } from './device-text.ts'
+import type { Ink } from '../terminal/ink.ts'
+import { deviceText, type DeviceNames, shortDeviceTexts } from './device-text.ts'
 import {
   builtOnRedactedJson,
-  builtOnRedactedLines,
+  builtOnRedactedText,
   pendingDeviceJson,
-  pendingDeviceLines,
+  pendingDevicesText,
+  type ReportPlace,
 } from './redactions.ts'
+import { type Column, idColumn, indentedTable } from './table.ts'
 import { wire } from './wire.ts'
-import { countText, listOf, sizeText } from './words.ts'
+import { countText, sizeText } from './words.ts'
 
 const kinds: Readonly<Record<MergeOutcome['kind'], string>> = {
   merged: 'edits of both sides merged',
@@ -38,35 +41,57 @@ export function wasCombined({ kind }: MergeOutcome): boolean {
   return kind !== 'merged'
 }
 
-/** `names`: of the devices, removed ones too. Times are relative if `now` is given. */
+/** `names`: of the devices, removed ones too. */
 export function reportText(
+  context: ReportPlace,
+  ink: Ink,
   report: SyncReport,
   names: DeviceNames = new Map(),
-  now?: number,
 ): string {
-  const { remote, received, sent, erased, forkedDevices } = report
-  const lines = [`${remote}: ${movedText(received, sent)}`]
-  if (erased > 0)
-    lines.push(`  erased here: ${countText(erased, 'version', 'versions')} redacted elsewhere`)
-  lines.push(...pendingDeviceLines(report.pendingDevices, now).map((line) => `  ${line}`))
-  lines.push(...report.newDevices.map(newDeviceText))
-  if (report.merge !== undefined) lines.push(`  merged in ${report.merge.slice(0, 12)}`)
-  for (const { path, kind } of report.outcomes) lines.push(`  ${visible(path)}: ${kinds[kind]}`)
-  if (report.outcomes.some(wasCombined)) lines.push('  `gitlocket conflicts` lists them again')
-  if (report.mergedElsewhere.length > 0) lines.push(elsewhereText(report.mergedElsewhere))
-  if (report.settings !== undefined) lines.push(`  ${settingsTexts[report.settings]}`)
-  lines.push(...builtOnRedactedLines(report.builtOnRedacted).map((line) => `  ${line}`))
-  if (report.hasRepeated) {
-    lines.push('  what members had written on the line that is left was written again')
-  }
-  lines.push(...lateLines(report.late, names))
-  for (const device of forkedDevices) {
-    lines.push(
-      `  ${deviceText(device, names.get(device))} wrote from two machines and can no longer write`,
-    )
-  }
-  lines.push(`  words ${report.headFingerprint.join(' ')}`)
-  return `${lines.join('\n')}\n`
+  const { remote, received, sent, forkedDevices } = report
+  const text = (lines: readonly string[]): string => ink.plain(lines.map(indented).join(''))
+  return [
+    ink.plain(`${remote}: ${movedText(received, sent)}\n`),
+    text(erasedLines(report)),
+    pendingDevicesText(context, ink, report.pendingDevices, INDENT),
+    text(report.newDevices.map(newDeviceText)),
+    text(mergeLines(report)),
+    builtOnRedactedText(context, ink, report.builtOnRedacted, INDENT),
+    text(
+      report.hasRepeated
+        ? ['what members had written on the side that was given up was written again']
+        : [],
+    ),
+    lateText(context, ink, report.late, names),
+    text([
+      ...forkedDevices.map((device) => {
+        const forked = deviceText(device, names.get(device))
+        return `${forked} wrote from two machines and can no longer write`
+      }),
+      `words ${report.headFingerprint.join(' ')}`,
+    ]),
+  ].join('')
+}
+
+const INDENT = '  '
+
+function indented(line: string): string {
+  return `${INDENT}${line}\n`
+}
+
+function erasedLines({ erased }: SyncReport): readonly string[] {
+  if (erased === 0) return []
+  return [`erased ${countText(erased, 'version', 'versions')} that another device redacted`]
+}
+
+function mergeLines({ merge, outcomes, mergedElsewhere, settings }: SyncReport): readonly string[] {
+  return [
+    ...(merge === undefined ? [] : [`merged in ${merge.slice(0, 12)}`]),
+    ...outcomes.map(({ path, kind }) => `${visible(path)}: ${kinds[kind]}`),
+    ...(outcomes.some(wasCombined) ? ['`gitlocket conflicts` lists them again'] : []),
+    ...(mergedElsewhere.length > 0 ? [elsewhereText(mergedElsewhere)] : []),
+    ...(settings === undefined ? [] : [settingsTexts[settings]]),
+  ]
 }
 
 const admissions = {
@@ -77,7 +102,7 @@ const admissions = {
 
 function newDeviceText({ deviceId, name, role, admittedBy }: NewDevice): string {
   const device = deviceText(deviceId, name)
-  return `  a new device joined: ${device}, ${role}, ${admissions[admittedBy]}`
+  return `a new device joined: ${device}, ${role}, ${admissions[admittedBy]}`
 }
 
 /** At most this many paths are named. */
@@ -89,31 +114,58 @@ function elsewhereText(merged: readonly Conflict[]): string {
   const made = countText(merged.length, 'version', 'versions')
   const them = merged.length === 1 ? 'it' : 'them'
   return (
-    `  merges elsewhere combined both sides in ${made} (${paths}): ` +
+    `merges elsewhere combined both sides in ${made} (${paths}): ` +
     `\`gitlocket conflicts\` lists ${them}`
   )
 }
 
-/** The versions that were left out: a program may want to write them again. */
-function lateLines(late: SyncReport['late'], names: DeviceNames): readonly string[] {
-  if (late.length === 0) return []
-  const count = countText(late.length, 'commit', 'commits')
-  const title = `  Left out ${count}, of a removed device or of the side that was given up:`
-  return [
-    title,
-    listOf(late.flatMap((change) => lateTexts(change, names)).map((line) => `  ${line}`)),
-  ]
+/** A change that was left out; a program may want to write it again. */
+interface LateRow {
+  readonly path: string
+  readonly change: string
+  readonly deviceId: string
+  /** Of a version, or of a commit without one. */
+  readonly id: string
 }
 
-function lateTexts(
-  { commit, deviceId, kind, versions, redacts }: SyncReport['late'][number],
+function lateText(
+  context: ReportPlace,
+  ink: Ink,
+  late: SyncReport['late'],
   names: DeviceNames,
-): readonly string[] {
-  const by = deviceText(deviceId, names.get(deviceId))
-  if (redacts.length > 0) return redacts.map((id) => `${id}  redact, which is undone  by ${by}`)
-  if (versions.length === 0) return [`${commit}  ${kind}  by ${by}`]
-  return versions.map(({ versionId, memoryId, operation, path }) => {
-    return `${versionId}  ${operation}  ${visible(path ?? memoryId)}  by ${by}`
+): string {
+  if (late.length === 0) return ''
+  const count = countText(late.length, 'commit', 'commits')
+  const rows = late.flatMap(lateRowsOf)
+  const devices = shortDeviceTexts(new Set(rows.map(({ deviceId }) => deviceId)), names)
+  const columns: readonly Column<LateRow>[] = [
+    { head: 'PATH', cell: ({ path }) => path, cut: 'beginning', weight: 2 },
+    { head: 'CHANGE', cell: ({ change }) => change },
+    {
+      head: 'DEVICE',
+      cell: ({ deviceId }) => devices.get(deviceId) ?? deviceId,
+      exact: ({ deviceId }) => deviceText(deviceId, names.get(deviceId)),
+      cut: 'end',
+    },
+    idColumn(({ id }) => id),
+  ]
+  const title = `Left out ${count} of a removed device, or of the side that was given up`
+  return `${INDENT}${title}\n${indentedTable(context, ink, rows, columns, `${INDENT}  `)}`
+}
+
+function lateRowsOf({
+  commit,
+  deviceId,
+  kind,
+  versions,
+  redacts,
+}: SyncReport['late'][number]): readonly LateRow[] {
+  if (redacts.length > 0) {
+    return redacts.map((id) => ({ path: '', change: 'redaction, undone', deviceId, id }))
+  }
+  if (versions.length === 0) return [{ path: '', change: kind, deviceId, id: commit }]
+  return versions.map(({ versionId, memoryId, operation, path = memoryId }) => {
+    return { path, change: operation, deviceId, id: versionId }
   })
 }
 

@@ -6,8 +6,8 @@
 import truncatedWidth from 'fast-string-truncated-width'
 import { visibleLine } from '../../text/visible.ts'
 import type { Environment } from '../call/environment.ts'
-import type { Colour, Ink } from '../terminal/ink.ts'
-import { shortId } from './words.ts'
+import { type Colour, type Ink, plainInk } from '../terminal/ink.ts'
+import { numberText, shortId } from './words.ts'
 
 export interface Column<Row> {
   readonly head: string
@@ -39,7 +39,7 @@ interface Fitted<Row> extends Column<Row> {
   width: number
 }
 
-interface TablePlace {
+export interface TablePlace {
   readonly environment: Pick<Environment, 'terminal'>
 }
 
@@ -56,6 +56,36 @@ export function tableText<Row>(
   columns: readonly Column<Row>[],
 ): string {
   return tableWriter(context, ink, columns)(rows)
+}
+
+/** The table within a report. */
+export function indentedTable<Row>(
+  { environment: { terminal } }: TablePlace,
+  ink: Ink,
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  indent: string,
+): string {
+  const narrower = { terminal: { ...terminal, width: terminal.width - indent.length } }
+  const table = tableText({ environment: narrower }, ink, rows, columns)
+  return table.replaceAll(/^(?=.)/gm, indent)
+}
+
+/** A list is read before a question, so that a longer one is cut. */
+const ASKED_MAX = 20
+
+/** A list with a question about it, which is on standard error. */
+export function askedTable<Row>(
+  { environment: { terminal } }: TablePlace,
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+): string {
+  const place = {
+    environment: { terminal: { ...terminal, output: true, width: terminal.columns } },
+  }
+  const more = rows.length - ASKED_MAX
+  const rest = more > 0 ? `and ${numberText(more)} more\n` : ''
+  return tableText(place, plainInk, rows.slice(0, ASKED_MAX), columns) + rest
 }
 
 /** For a list that is read piece by piece: returns the text of the next rows. */

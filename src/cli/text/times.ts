@@ -108,15 +108,18 @@ export function timeAgo(time: number, now: number): string {
   return text.includes('-') ? `on ${text}` : `${text} ago`
 }
 
+/** What decides how times are written. */
+export type TimePlace = Pick<Context, 'clock' | 'exactTimes'>
+
 /** The time that shown times are relative to; undefined if they are exact. */
-export function findNow({ exactTimes, clock }: Context): number | undefined {
+export function findNow({ exactTimes, clock }: TimePlace): number | undefined {
   return exactTimes ? undefined : clock()
 }
 
 export type TimeFormat = (time: number) => string
 
 /** Writes an age for people; the exact time in a pipe and with --utc. */
-export function ageFormat(context: Context): TimeFormat {
+export function ageFormat(context: TimePlace): TimeFormat {
   const now = findNow(context)
   return now === undefined ? timestamp : (time) => ageText(time, now)
 }

@@ -9,7 +9,6 @@ import type { Ink } from '../terminal/ink.ts'
 import { deviceText, type DeviceNames } from './device-text.ts'
 import { type Column, idColumn } from './table.ts'
 import { ageText, findNow, localTime, timeAgo } from './times.ts'
-import { shortId } from './words.ts'
 
 /**
  * A version as in git's log: the facts, then the indented reason. Warns if `text`, which is shown
@@ -47,16 +46,12 @@ export function versionText(
   return `${head.join('\n')}\n`
 }
 
-/** `3k9f0z2c  modified  /notes.md  user:alice  2026-01-31T12:00:00.000Z` */
-export function versionLine(version: Version): string {
-  const reason = version.reason === undefined ? '' : `  ${version.reason.split('\n')[0]}`
-  const change = `${shortId(version.versionId)}  ${changeOf(version).padEnd(8)}`
-  const facts = [change, pathText(version), authorText(version), shortDate(version, undefined)]
-  return facts.join('  ') + reason
-}
-
-/** A list of versions, a line for each. */
-export function versionColumns(context: Context, ink: Ink): readonly Column<Version>[] {
+/** A list of versions, a line for each; `live` are the ids of those that memories hold now. */
+export function versionColumns(
+  context: Context,
+  ink: Ink,
+  live: ReadonlySet<string> = new Set(),
+): readonly Column<Version>[] {
   return [
     { head: 'PATH', cell: pathText, cut: 'beginning', weight: 2 },
     {
@@ -64,6 +59,7 @@ export function versionColumns(context: Context, ink: Ink): readonly Column<Vers
       cell: changeOf,
       paint: (shown, { operation }) => ink.paint(operationColours[operation], shown),
     },
+    ...(live.size === 0 ? [] : [currentColumn(live)]),
     ...authorColumns(context, (version: Version) => version),
     {
       head: 'REASON',
@@ -73,6 +69,10 @@ export function versionColumns(context: Context, ink: Ink): readonly Column<Vers
     },
     idColumn(({ versionId }) => versionId),
   ]
+}
+
+function currentColumn(live: ReadonlySet<string>): Column<Version> {
+  return { head: 'NOW', cell: ({ versionId }) => (live.has(versionId) ? 'current' : '') }
 }
 
 /** The author and the time of a version. The user and the session are apart in a pipe. */
@@ -101,7 +101,7 @@ export function doubtfulNote(versions: readonly Version[]): string | undefined {
   return '? the clock of the device was wrong: the time is that of later versions'
 }
 
-const operationColours = { created: 'green', modified: 'cyan', deleted: 'red' } as const
+export const operationColours = { created: 'green', modified: 'cyan', deleted: 'red' } as const
 
 /** The operation; a move is one where the memory has got another path. */
 function changeOf({ operation, movedFrom }: Version): Version['operation'] | 'moved' {

@@ -1,6 +1,8 @@
 // The text and JSON of sync reports that rarely occur.
 
 import { expect, test } from 'vitest'
+import { plainInk } from '../../../src/cli/terminal/ink.ts'
+import type { DeviceNames } from '../../../src/cli/text/device-text.ts'
 import { reportJson, reportText } from '../../../src/cli/text/sync-text.ts'
 import type { Conflict, LateChange, SyncReport } from '../../../src/index.ts'
 
@@ -38,25 +40,34 @@ const change: LateChange = {
   versions: [version],
 }
 
+/** On a terminal of this width, or in a pipe. */
+function textOf(report: SyncReport, names?: DeviceNames, width?: number): string {
+  const terminal = { input: false, errors: false, capable: false, columns: 80 }
+  const output = width !== undefined
+  const environment = { terminal: { ...terminal, output, width: width ?? 80 } }
+  const place = { environment, exactTimes: !output, clock: () => 3 * 3_600_000 }
+  return reportText(place, plainInk, report, names)
+}
+
 test('a sync without changes reports only that', () => {
-  expect(reportText(quiet)).toBe('origin: nothing to do\n  words one two\n')
+  expect(textOf(quiet)).toBe('origin: nothing to do\n  words one two\n')
   expect(reportJson(quiet)).toMatchObject({ pending_devices: [], late_changes: [] })
 })
 
 test('settings changed on both sides and texts that a redaction missed are named', () => {
-  expect(reportText({ ...quiet, settings: 'replaced' })).toContain(
+  expect(textOf({ ...quiet, settings: 'replaced' })).toContain(
     '  the settings of another device are now in force: see `gitlocket settings`\n',
   )
-  expect(reportText({ ...quiet, settings: 'kept' })).toContain(
+  expect(textOf({ ...quiet, settings: 'kept' })).toContain(
     '  another device had changed the settings too, and those set here are kept: see ',
   )
   const memory = { memoryId: 'mem_0', versionId: 'memver_1', path: '/key\u001b.md' }
   const found = { ...memory, redactedVersionIds: ['memver_0'] }
   const report: SyncReport = { ...quiet, builtOnRedacted: [found] }
-  expect(reportText(report)).toContain(
-    '  1 version was written on redacted ones by devices that did not know of that, and may hold ' +
-      'its text:\n    memver_1  /key‹U+001B›.md\n' +
-      '  To redact them as well: `gitlocket redact --with-copies memver_0`\n',
+  expect(textOf(report)).toContain(
+    '  1 version may repeat redacted text, written without knowing of the redaction' +
+      '\n    /key\u001b.md\tmemver_1\n' +
+      '  Redact them too with `gitlocket redact --with-copies memver_0`\n',
   )
   expect(reportJson(report)).toMatchObject({
     settings: null,
@@ -84,11 +95,11 @@ test('versions that merges elsewhere combined are counted, and some are named', 
     }
     return { ...made, ...none, combination: 'combined', commit: '3'.repeat(40), time: 0 }
   })
-  expect(reportText({ ...quiet, mergedElsewhere: elsewhere })).toContain(
+  expect(textOf({ ...quiet, mergedElsewhere: elsewhere })).toContain(
     '  merges elsewhere combined both sides in 4 versions (/a.md, /b‹U+001B›.md, (redacted), …): ' +
       '`gitlocket conflicts` lists them\n',
   )
-  expect(reportText({ ...quiet, mergedElsewhere: elsewhere.slice(0, 1) })).toContain(
+  expect(textOf({ ...quiet, mergedElsewhere: elsewhere.slice(0, 1) })).toContain(
     'combined both sides in 1 version (/a.md): `gitlocket conflicts` lists it\n',
   )
   const { merged_elsewhere: listed } = reportJson({ ...quiet, mergedElsewhere: elsewhere })
@@ -99,13 +110,13 @@ test('changes that came too late are listed with their memories and authors', ()
   const redacted = { ...version, versionId: 'memver_1', path: undefined }
   const late = [change, { ...change, versions: [redacted] }]
   expect(
-    reportText({ ...quiet, late })
+    textOf({ ...quiet, late })
       .split('\n')
       .slice(1, 4),
   ).toEqual([
-    '  Left out 2 commits, of a removed device or of the side that was given up:',
-    '    memver_0  created  /late‹U+001B›.md  by dev_gone',
-    '    memver_1  created  mem_0  by dev_gone',
+    '  Left out 2 commits of a removed device, or of the side that was given up',
+    '    /late\u001b.md\tcreated\tdev_gone\tmemver_0',
+    '    mem_0\tcreated\tdev_gone\tmemver_1',
   ])
   const { late_changes: listed } = reportJson({ ...quiet, late })
   expect(listed).toMatchObject([
@@ -116,20 +127,18 @@ test('changes that came too late are listed with their memories and authors', ()
 
 test('a redaction that is not part of the history names its versions', () => {
   const late = [{ ...change, kind: 'redact', versions: [], redacts: ['memver_7'] }] as const
-  expect(reportText({ ...quiet, late })).toContain(
-    '    memver_7  redact, which is undone  by dev_gone\n',
-  )
+  expect(textOf({ ...quiet, late })).toContain('    \tredaction, undone\tdev_gone\tmemver_7\n')
   expect(reportJson({ ...quiet, late })['late_changes']).toMatchObject([{ redacts: ['memver_7'] }])
 })
 
 test('late changes without memories are listed by commit and kind', () => {
   const late = [{ ...change, kind: 'keyring', versions: [] }] as const
-  expect(reportText({ ...quiet, late })).toContain(
-    `  Left out 1 commit, of a removed device or of the side that was given up:\n` +
-      `    ${change.commit}  keyring  by dev_gone\n`,
+  expect(textOf({ ...quiet, late })).toContain(
+    `  Left out 1 commit of a removed device, or of the side that was given up\n` +
+      `    \tkeyring\tdev_gone\t${change.commit}\n`,
   )
   const names = new Map([['dev_gone', 'old phone']])
-  expect(reportText({ ...quiet, late: [change] }, names)).toContain('  by old phone (dev_gone)\n')
+  expect(textOf({ ...quiet, late: [change] }, names)).toContain('\told phone (dev_gone)\t')
   expect(reportJson({ ...quiet, late: [change] }, names)['late_changes']).toMatchObject([
     { device_id: 'dev_gone', device_name: 'old phone' },
   ])
@@ -141,13 +150,12 @@ test('devices that have not acknowledged a redaction, or cannot, are named', () 
   const reader = { ...state, deviceId: 'dev_r', role: 'reader', canAcknowledge: false } as const
   const silent = { ...state, deviceId: 'dev_s', lastRecord: undefined }
   const report = { ...quiet, erased: 2, pendingDevices: [writer, reader, silent] }
-  expect(reportText(report).split('\n').slice(1, 7)).toEqual([
-    '  erased here: 2 versions redacted elsewhere',
-    '  Redactions not acknowledged yet, as far as records show, by',
-    '    anna-laptop (dev_w), writer, last wrote 1970-01-01T00:00:00.000Z',
-    '    dev_s, writer, has written nothing',
-    '  These may not write, so that it cannot be known whether they have taken redactions over:',
-    '    dev_r, reader, last wrote 1970-01-01T00:00:00.000Z',
+  expect(textOf(report).split('\n').slice(1, 6)).toEqual([
+    '  erased 2 versions that another device redacted',
+    '  Waiting for confirmation from',
+    '    anna-laptop\twriter\t1970-01-01T00:00:00.000Z\t\tdev_w',
+    '    \treader\t1970-01-01T00:00:00.000Z\tcannot confirm: may not write\tdev_r',
+    '    \twriter\tnever\t\tdev_s',
   ])
   const { pending_devices: pendingDevices } = reportJson(report)
   expect(pendingDevices).toContainEqual({
@@ -157,4 +165,43 @@ test('devices that have not acknowledged a redaction, or cannot, are named', () 
     last_record_at: null,
     can_acknowledge: true,
   })
+})
+
+test('shows its lists as tables on a terminal', () => {
+  const device = { role: 'writer', canAcknowledge: true, lastRecord: 0 } as const
+  const report: SyncReport = {
+    ...quiet,
+    erased: 1,
+    pendingDevices: [
+      { ...device, deviceId: 'dev_6cbt2bbssesr18d', name: 'build-server' },
+      { ...device, deviceId: 'dev_1aaaaaaaaaaaa', name: 'kiosk', canAcknowledge: false },
+    ],
+    builtOnRedacted: [
+      {
+        memoryId: 'mem_0',
+        versionId: 'memver_0dv1dq84xv1qj',
+        path: `/projects/${'deep/'.repeat(12)}notes\u001b.md`,
+        redactedVersionIds: ['memver_7wcr3tf3vpj8'],
+      },
+    ],
+    late: [{ ...change, deviceId: 'dev_6cbt2bbssesr18d' }],
+  }
+  const names = new Map([['dev_6cbt2bbssesr18d', 'build-server']])
+  expect(textOf(report, names, 60).split('\n')).toEqual([
+    'origin: nothing to do',
+    '  erased 1 version that another device redacted',
+    '  Waiting for confirmation from',
+    '    DEVICE        ROLE    WROTE  NOTE               ID',
+    '    build-server  writer  3h                        6cbt2bbs',
+    '    kiosk         writer  3h     cannot confirm:…   1aaaaaaa',
+    '  1 version may repeat redacted text, written without knowing of the redaction',
+    '    PATH                                            ID',
+    '    …eep/deep/deep/deep/deep/deep/notes‹U+001B›.md  0dv1dq84',
+    '  Redact them too with `gitlocket redact --with-copies 7wcr3tf3`',
+    '  Left out 1 commit of a removed device, or of the side that was given up',
+    '    PATH              CHANGE   DEVICE        ID',
+    '    /late‹U+001B›.md  created  build-server  0',
+    '  words one two',
+    '',
+  ])
 })

@@ -37,6 +37,7 @@ export interface EnginePlaces extends EngineOptions {
 }
 
 const NO_STORE = '0'.repeat(32)
+const SWEEP_MS = 10 * 60_000
 
 const statements = sqlStatements({
   mark: 'insert into gl_mark (store, state, at) values ($1, $2, now()) on conflict do nothing',
@@ -53,6 +54,7 @@ export class EngineBackend implements HostBackend {
   readonly clock: Clock
   readonly random: Random
   readonly owner: CacheOwner
+  readonly sweepEveryMs = SWEEP_MS
   readonly #engine: Engine
   readonly #places: EnginePlaces
   readonly #replicas: Replicas

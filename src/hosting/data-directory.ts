@@ -61,6 +61,8 @@ export class DataDirectory implements HostBackend {
   readonly disk: Disk
   readonly random: Random
   readonly clock: Clock
+  /** Its one server looks when it starts. */
+  readonly sweepEveryMs = undefined
   readonly path: string
   readonly stores: string
   readonly #identity: Identity

@@ -60,6 +60,8 @@ export interface HostBackend {
   readonly random: Random
   /** Seals what belongs to no store, such as cursors. */
   readonly owner: CacheOwner
+  /** How often a server looks for the unfinished work of dead ones; undefined: when it starts. */
+  readonly sweepEveryMs: number | undefined
 
   /** Makes missing places. */
   make(): Promise<void>

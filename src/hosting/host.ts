@@ -128,6 +128,7 @@ export class Host {
   }
   readonly #parts: HostParts
   readonly #sync: BackgroundSync | undefined
+  readonly #sweeping: NodeJS.Timeout | undefined
   /** Changes that are under way. */
   readonly #running = new Set<Promise<unknown>>()
   #closing: Promise<void> | undefined
@@ -136,6 +137,10 @@ export class Host {
     const { backend, catalogue, notice } = parts
     this.#parts = parts
     this.cursors = createCursors(backend.owner)
+    const { sweepEveryMs } = backend
+    if (sweepEveryMs !== undefined && !catalogue.wasRolledBack) {
+      this.#sweeping = setInterval(() => void this.#sweep(), sweepEveryMs).unref()
+    }
     if (syncEveryMs === undefined) return
     this.#sync = new BackgroundSync({
       backend,
@@ -239,6 +244,7 @@ export class Host {
 
   async #close(): Promise<void> {
     const { pool, leave, backend } = this.#parts
+    clearInterval(this.#sweeping)
     await this.#sync?.stop()
     await Promise.allSettled(this.#running)
     try {
@@ -247,6 +253,14 @@ export class Host {
       await leave()
       await backend.close()
     }
+  }
+
+  /** No one waits for it. */
+  async #sweep(): Promise<void> {
+    const { stores, notice } = this.#parts
+    await this.#run(() => stores.sweep()).catch((error: unknown) => {
+      notice({ about: 'catalogue', error })
+    })
   }
 
   #useAndFollow<T>(storeId: string, work: (store: MemoryStore) => Promise<T>): Promise<T> {

@@ -26,6 +26,7 @@ export class SharedPlace {
   readonly marks = new Map<string, Mark>()
   readonly jobs = new Set<HostJob>()
   readonly living = new Set<VolatileBackend>()
+  sweepEveryMs: number | undefined
 }
 
 export class VolatileBackend implements HostBackend {
@@ -48,6 +49,10 @@ export class VolatileBackend implements HostBackend {
 
   get owner(): HostBackend['owner'] {
     return this.#directory.owner
+  }
+
+  get sweepEveryMs(): number | undefined {
+    return this.#shared.sweepEveryMs
   }
 
   make(): Promise<void> {

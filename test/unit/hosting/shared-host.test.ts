@@ -2,7 +2,7 @@
 // what a dead one left is cleared by another.
 
 import { existsSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import {
   administrationOf,
   callerOf,
@@ -11,6 +11,7 @@ import {
   type OpenedHost,
   settings,
 } from '../../support/hosts.ts'
+import { patience } from '../../support/patience.ts'
 
 /** Two servers, and a key that both know. */
 async function twoServers(): Promise<readonly [OpenedHost, OpenedHost]> {
@@ -115,4 +116,18 @@ test('a store of a dead server whose settings were being changed is followed', a
   expect((await again.host.get(again.caller, storeId)).name).toBe('written last')
   expect(place.shared?.marks.size).toBe(0)
   await again.host.close()
+})
+
+test('a server that runs clears what a dead one left, now and then', async () => {
+  const place = newSharedPlace()
+  const { shared } = place
+  if (shared === undefined) throw new Error('the place is shared')
+  shared.sweepEveryMs = 5
+  const one = await newHost({}, place)
+  const other = await newHost({}, place)
+  const [, dead] = shared.living
+  await dead?.mark(`memstore_${'0'.repeat(26)}`, 'making')
+  await other.host.close()
+  await vi.waitFor(() => expect(shared.marks.size).toBe(0), patience)
+  await one.host.close()
 })

@@ -95,6 +95,8 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
   async checkRoom(): Promise<void> {}
 
   async find<K extends keyof T>(table: K, id: string): Promise<StoredRecord<T[K]> | undefined> {
+    // No text of PostgreSQL has it, and no record.
+    if (id.includes('\0')) return undefined
     const row = await this.#finding.ask({ kind: String(table), id })
     return row && { record: this.#open(table, row), revision: String(row['generation']) }
   }

@@ -6,12 +6,13 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { expectDone, expectRefused } from '../support/http-caller.ts'
 import { RunningServer } from '../support/running-server.ts'
+import { startServer } from '../support/server.ts'
 import { fillDisk, isRoot, mountDisk, unmountDisk } from '../support/small-disk.ts'
 import { sharedDirectory } from '../support/temporary.ts'
 
 const disk = sharedDirectory()
 const filler = join(disk, 'filler')
-const at = new RunningServer(disk, {})
+const at = new RunningServer(disk, () => startServer(disk))
 
 test.skipIf(!isRoot)(
   'a full disk is a 507, reads continue, and nothing is lost (as root, who may mount)',

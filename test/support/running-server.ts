@@ -2,10 +2,13 @@
 // keys of both, and stores and memories made over HTTP. It can be restarted on its data.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startFleet } from './fleet.ts'
 import { allPages, expectDone, HttpCaller, type Json } from './http-caller.ts'
+import { startPostgres } from './postgres.ts'
 import { full, seed } from './seed.ts'
 import { type HostedKey, type ServerSettings, startServer, type StartedServer } from './server.ts'
 import { sharedDirectory } from './temporary.ts'
+import { type Requirement, requires } from './tools.ts'
 
 export const storesPath = '/v1/memory_stores'
 export const sessionsPath = '/v1/gitlocket/sessions'
@@ -59,19 +62,19 @@ export class StoreOnServer {
 /** The server of a file of tests, or of a `describe`. */
 export class RunningServer {
   readonly directory: string
-  readonly #settings: ServerSettings
+  readonly #start: () => Promise<StartedServer>
   #started: StartedServer | undefined
   #keys:
     | { readonly mine: HostedKey; readonly second: HostedKey; readonly foreign: HostedKey }
     | undefined
 
-  constructor(directory: string, settings: ServerSettings) {
+  constructor(directory: string, start: () => Promise<StartedServer>) {
     this.directory = directory
-    this.#settings = settings
+    this.#start = start
   }
 
   async start(): Promise<void> {
-    this.#started = await startServer(this.directory, this.#settings)
+    this.#started = await this.#start()
     if (this.#keys !== undefined) return
     const mine = await this.started.workspace('mine')
     const theirs = await this.started.workspace('theirs')
@@ -145,10 +148,26 @@ export class RunningServer {
 
 /** Call it once, at the top of a file or of a `describe`. */
 export function runningServer(settings: ServerSettings = {}): RunningServer {
-  const running = new RunningServer(sharedDirectory(), settings)
-  beforeAll(() => running.start())
-  afterAll(() => running.stop())
-  return running
+  const root = sharedDirectory()
+  return running(new RunningServer(root, () => startServer(root, settings)))
+}
+
+/** Two servers that share a database, behind a balancer. */
+function runningFleet(settings: ServerSettings = {}): RunningServer {
+  const root = sharedDirectory()
+  let url: string | undefined
+  return running(
+    new RunningServer(root, async () => {
+      url ??= (await startPostgres()).database()
+      return startFleet(root, url, settings)
+    }),
+  )
+}
+
+function running(server: RunningServer): RunningServer {
+  beforeAll(() => server.start())
+  afterAll(() => server.stop())
+  return server
 }
 
 function present<T>(value: T | undefined): T {
@@ -161,11 +180,21 @@ function resourceOf(resource: StoreOnServer | object): object {
   return { type: 'memory_store', memory_store_id: resource.id }
 }
 
+const postgres = requires('postgres')
+
 /** The servers that the suite of the Memory Stores API runs against. */
-const setups: readonly (readonly [name: string, settings: ServerSettings])[] = [
-  ['a server', {}],
-  ['a server with two open stores at most', { maxOpen: 2 }],
+const setups: readonly Setup[] = [
+  { name: 'a server', settings: {} },
+  { name: 'a server with two open stores at most', settings: { maxOpen: 2 } },
+  { name: `two servers over a database${postgres.note}`, settings: {}, needs: postgres },
 ]
+
+interface Setup {
+  readonly name: string
+  readonly settings: ServerSettings
+  /** A database, which several servers share. */
+  readonly needs?: Requirement
+}
 
 /**
  * Defines the tests against a server, and last a test that it serves the same after a restart. By
@@ -173,15 +202,17 @@ const setups: readonly (readonly [name: string, settings: ServerSettings])[] = [
  */
 export function onServers(subject: string, define: (at: RunningServer) => void): void {
   const chosen = setups.filter((_, index) => (subject.length + seed + index) % setups.length === 0)
-  describe.each(full ? setups : chosen)(`${subject}: %s`, (_, settings) => {
-    const at = runningServer(settings)
-    define(at)
-    test('reads are the same after a restart', async () => {
-      const before = await everything(at)
-      await at.restart()
-      expect(await everything(at)).toEqual(before)
+  for (const { name, settings, needs } of full ? setups : chosen) {
+    describe.skipIf(needs?.missing === true)(`${subject}: ${name}`, () => {
+      const at = needs === undefined ? runningServer(settings) : runningFleet(settings)
+      define(at)
+      test('reads are the same after a restart', async () => {
+        const before = await everything(at)
+        await at.restart()
+        expect(await everything(at)).toEqual(before)
+      })
     })
-  })
+  }
 }
 
 /** All that the two callers can read, of the newest stores at least. */

@@ -45,8 +45,8 @@ class ReplicatedObjectStore implements ObjectStore {
   readonly #gate = new Gate()
   readonly #lockWaitMs: number
   readonly #random: (length: number) => Uint8Array
-  /** Whether this server wrote the newest entry that is known: others are hardly there then. */
-  #isOurs = false
+  /** Whether this server has appended in its turn: it makes the base that is due then. */
+  #hasAppended = false
   #hasLost = false
   #writing = false
   #staged: PartSender | undefined
@@ -92,11 +92,7 @@ class ReplicatedObjectStore implements ObjectStore {
     // This server may have written since it asked.
     const isKnown = before <= number && number <= this.#replica.number
     if (isKnown && !this.#replica.isBroken) return
-    await this.#gate.run(async () => {
-      const known = this.#replica.number
-      await this.#replica.follow()
-      if (this.#replica.number !== known) this.#isOurs = false
-    })
+    await this.#gate.run(() => this.#replica.follow())
   }
 
   exclusive<T>(work: () => Promise<T>, isLong = false): Promise<T> {
@@ -118,15 +114,16 @@ class ReplicatedObjectStore implements ObjectStore {
       const claims = isLong || this.#hasLost
       this.#hasLost = false
       if (claims) await this.#claim()
-      const { number } = this.#replica
+      this.#hasAppended = false
       const renewing = isLong ? setInterval(() => this.#renewClaim(), CLAIM_RENEW_MS) : undefined
       try {
-        if (claims || !this.#isOurs) await this.#replica.follow()
+        // Also for work that then changes nothing: its answer must be about the newest state.
+        await this.#replica.follow()
         return await work()
       } finally {
         clearInterval(renewing)
-        if (isLong || (claims && this.#replica.number === number)) await this.#release()
-        if (this.#isOurs) this.#makeBaseWhenDue()
+        if (isLong || (claims && !this.#hasAppended)) await this.#release()
+        if (this.#hasAppended) this.#makeBaseWhenDue()
       }
     })
   }
@@ -160,14 +157,13 @@ class ReplicatedObjectStore implements ObjectStore {
     const number = this.#replica.number + 1
     const parts = 'parts' in entry ? entry.parts : undefined
     const body = encodeEntry(entry)
-    this.#isOurs = false
     if (!(await log.append(number, body, parts))) {
       this.#hasLost = true
       throw new LostRace()
     }
     const bytes = body.length + (this.#staged?.bytes ?? 0)
     await this.#replica.took({ number, bytes }, repeat, erases)
-    this.#isOurs = !this.#replica.isBroken
+    this.#hasAppended = true
   }
 
   async checkpoint(): Promise<void> {

@@ -129,7 +129,7 @@ export interface RemoteStatus extends Remote {
 export async function readRemoteStatus(session: StoreSession): Promise<readonly RemoteStatus[]> {
   const remotes: RemoteStatus[] = []
   for (const remote of session.objects.exchange.remotes()) {
-    const unsent = (await findUnsent(session, remote))?.length
+    const unsent = await countUnsent(session, remote)
     const syncedAt = session.seenRemotes.find(remote.name, remote.url)?.seenAt
     remotes.push({ ...remote, unsent, syncedAt, evidence: findEvidence(session, remote) })
   }
@@ -144,6 +144,26 @@ function findEvidence({ objects }: StoreSession, { name }: Remote): string | und
     if (hasCode(error, 'invalid_input')) return undefined
     throw error
   }
+}
+
+/** More commits than this are counted in the history, which takes less time than a walk. */
+const WALKED_MAX = 500
+
+/** The number that `findUnsent` finds: after an import it is large, and a page asks often. */
+async function countUnsent(session: StoreSession, remote: Remote): Promise<number | undefined> {
+  const seen = new RemoteState(session, remote).seen()
+  const { height } = await session.reading(({ head }) => head)
+  if (seen !== undefined && height - seen.height > WALKED_MAX) {
+    const history = await session.loadHistory()
+    const entry = history.findCommit(seen.oid, seen.height)
+    if (entry !== undefined) {
+      const isThere = history.pastOf(entry)
+      let count = 0
+      for (let at = 0; at < history.commits.length; at += 1) if (!isThere(at)) count += 1
+      return count
+    }
+  }
+  return (await findUnsent(session, remote))?.length
 }
 
 /**

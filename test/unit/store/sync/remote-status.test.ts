@@ -41,6 +41,22 @@ test('counts commits that a remote lacks, from the first sync on', { tags: 'slow
   expect(await statusOf(first)).toMatchObject({ unsent: 0 })
 })
 
+test('counts very many commits that a remote lacks', { tags: 'slow' }, async () => {
+  const url = bareRemote()
+  const first = await firstClone(url)
+  await sync(first)
+  const second = await joinClone(first, url)
+  await create(second, '/theirs.md')
+  await sync(second)
+  const writes = Array.from({ length: 600 }, (_, n) => create(first, `/ours-${n}.md`))
+  await Promise.all(writes)
+  expect(await statusOf(first)).toMatchObject({ unsent: 600 })
+  await first.store.as(author).sync({ only: 'pull' })
+  expect(await statusOf(first)).toMatchObject({ unsent: 601 })
+  await redact(first, await leak(first))
+  expect(await statusOf(first)).toMatchObject({ unsent: 604 })
+})
+
 test(
   'counts commits that a redaction renamed, and forgets another address',
   { tags: 'slow' },

@@ -102,29 +102,35 @@ function* findRedactions(
   session: StoreSession,
   history: History,
 ): Generator<undefined, readonly PastRedaction[]> {
-  const groups: CommitEntry[][] = []
-  for (const commit of history.commits) {
-    if (commit.kind !== 'redact') continue
-    const started = groups.findLast((group) => isContinued(group.at(-1), commit))
-    if (started === undefined) groups.push([commit])
-    else started.push(commit)
-    yield
-  }
+  const groups = yield* groupRecords(history.commits)
   return groups.toReversed().map((commits) => describe(session, history, commits))
 }
 
-/** A redaction of many versions has several records, one on the other and with the same author. */
-function isContinued(before: CommitEntry | undefined, commit: CommitEntry): boolean {
-  return (
-    before !== undefined &&
-    commit.height === before.height + 1 &&
-    commit.time === before.time &&
-    commit.deviceId === before.deviceId &&
-    commit.reason === before.reason &&
-    commit.session === before.session &&
-    commit.actor?.type === before.actor?.type &&
-    commit.actor?.id === before.actor?.id
-  )
+/**
+ * The redact records of each redaction, in their order: one of many versions has several, one on
+ * the other and with the same author. Yields after each commit.
+ */
+export function* groupRecords(
+  commits: Iterable<CommitEntry>,
+): Generator<undefined, readonly (readonly CommitEntry[])[]> {
+  const groups: CommitEntry[][] = []
+  // By the record that would continue them. A device that was cloned may have two alike.
+  const open = new Map<string, CommitEntry[][]>()
+  for (const commit of commits) {
+    if (commit.kind !== 'redact') continue
+    const { height, time, deviceId, reason, session, actor } = commit
+    const author = [time, deviceId, reason, session, actor?.type, actor?.id]
+    const started = open.get(JSON.stringify([height, ...author]))?.pop()
+    const group = started ?? []
+    if (started === undefined) groups.push(group)
+    group.push(commit)
+    const next = JSON.stringify([height + 1, ...author])
+    const alike = open.get(next)
+    if (alike === undefined) open.set(next, [group])
+    else alike.push(group)
+    yield
+  }
+  return groups
 }
 
 function describe(

@@ -61,7 +61,7 @@ export const revertsOperations = {
     const cards = await coveredCards(context, input)
     const done = await carriedOut(context, undo(context.store, input), input)
     // A memory that was left alone has the undone text still, which no one may have looked at.
-    if (done.left.length === 0) context.seen.mark(cards.map(({ versionId }) => versionId))
+    if (done.left.length === 0) context.seen.mark(cards.flatMap(({ tips }) => tips))
     return withBefore(context, input, done)
   }),
 

@@ -23,7 +23,7 @@ export interface ReviewedMemory extends GroupedChange, Partial<LineCounts> {
 /** A card lists no more memories, and a writer's page counts lines in no more. */
 const LISTED_MAX = 5
 const COUNTED_MAX = 200
-const KEPT_MAX = 10_000
+const MARKS_MAX = 10_000
 
 export const reviewOperations = {
   /** Newest first. */
@@ -43,8 +43,11 @@ export const reviewOperations = {
       data: await Promise.all(shown.map((item) => cardOf(context, item))),
       nextPage: hasMore && last !== undefined ? idOf(last) : undefined,
       total: found.length,
-      /** Of all pages, with the first one: "keep all" keeps no card that was not listed. */
-      versionIds: start === 0 ? found.slice(0, KEPT_MAX).map(idOf) : [],
+      /**
+       * Of all pages, with the first one: "keep all" keeps nothing that was not listed. `kept`
+       * counts the cards.
+       */
+      ...(start === 0 ? marksOf(found) : { versionIds: [], kept: 0 }),
     }
   }),
 
@@ -75,26 +78,31 @@ export const reviewOperations = {
   }),
 
   /**
-   * Marks writers, each up to one of its versions, and merges as reviewed. `changed` counts the
-   * writers with later versions, which were not shown and still wait. A note of this device, which
-   * the store does not have.
+   * Marks merges as reviewed, and the past of these versions for their writers. `changed` counts
+   * the writers with other versions, which were not shown and still wait. A note of this device,
+   * which the store does not have.
    */
-  'review.keep': reading({ versionIds: listOf(KEPT_MAX) }, async (context, { versionIds }) => {
+  'review.keep': reading({ versionIds: listOf(MARKS_MAX) }, async (context, { versionIds }) => {
     const [groups, merges] = await Promise.all([groupsOf(context), mergesOf(context.store)])
     const looks = context.seen.read()
-    const waiting = new Set(
-      [...groups, ...merges].map(({ versionId }) => versionId).filter((id) => !looks.has(id)),
-    )
-    const kept = versionIds.filter((id) => waiting.has(id))
-    const changed: string[] = []
-    for (const id of versionIds.filter((one) => !waiting.has(one) && !looks.has(one))) {
-      const writer = await findWriter(context.store, id)
-      if (groups.some((group) => writer !== undefined && isOfOneWriter(group, writer))) {
-        changed.push(id)
-      }
+    const mergeIds = new Set(merges.map(({ versionId }) => versionId))
+    const byTip = new Map(groups.flatMap((group) => group.tips.map((id) => [id, group] as const)))
+    const marks: string[] = []
+    const kept = new Set<VersionGroup | string>()
+    for (const id of versionIds.filter((one) => !looks.has(one))) {
+      const found = mergeIds.has(id)
+        ? id
+        : (byTip.get(id) ?? (await findGroup(context, groups, id)))
+      if (found === undefined) continue
+      marks.push(id)
+      kept.add(found)
     }
-    context.seen.mark([...kept, ...changed])
-    return { kept: kept.length + changed.length, changed: changed.length }
+    context.seen.mark(marks)
+    const waiting = await groupsOf(context)
+    const changed = [...kept].filter((one) => {
+      return typeof one === 'object' && waiting.some((group) => isOfOneWriter(group, one))
+    })
+    return { kept: kept.size, changed: changed.length }
   }),
 }
 
@@ -104,6 +112,28 @@ type Waiting =
 
 function idOf(item: Waiting): string {
   return item.kind === 'writer' ? item.group.versionId : item.merge.versionId
+}
+
+/** The versions to mark for the first of these cards. */
+function marksOf(found: readonly Waiting[]): { versionIds: readonly string[]; kept: number } {
+  const versionIds: string[] = []
+  let kept = 0
+  for (const item of found) {
+    const marks = item.kind === 'writer' ? item.group.tips : [idOf(item)]
+    if (versionIds.length + marks.length > MARKS_MAX) break
+    versionIds.push(...marks)
+    kept += 1
+  }
+  return { versionIds, kept }
+}
+
+async function findGroup(
+  { store }: ConsoleContext,
+  groups: readonly VersionGroup[],
+  versionId: string,
+): Promise<VersionGroup | undefined> {
+  const writer = await findWriter(store, versionId)
+  return writer && groups.find((group) => isOfOneWriter(group, writer))
 }
 
 type GroupWriter = Pick<VersionGroup, 'session' | 'actor'>

@@ -28,9 +28,11 @@ export type Grouping =
   | UnreviewedGrouping
 
 /**
- * By session, or by actor without one: the versions after the last one that a user has reviewed.
- * Leaves out merges, since their inputs are listed, and the changes by a user on this device: they
- * are the reader's own. A program that writes as that user must name its session to be reviewed.
+ * By session, or by actor without one: the versions that are not in the past of one that a user has
+ * reviewed. So a version of another device that a sync brings later is listed, wherever the order
+ * of the history places it. Leaves out merges, since their inputs are listed, and the changes by a
+ * user on this device: they are the reader's own. A program that writes as that user must name its
+ * session to be reviewed.
  */
 export interface UnreviewedGrouping {
   readonly by: 'unreviewed'
@@ -49,6 +51,8 @@ export interface VersionGroup {
   readonly session: string | undefined
   readonly actor: Actor | undefined
   readonly deviceIds: readonly string[]
+  /** The newest version of each device: all others of the group are in the past of these. */
+  readonly tips: readonly string[]
   /** Of its versions, ms since 1970. */
   readonly first: number
   readonly last: number
@@ -84,7 +88,8 @@ interface GroupDraft {
   readonly day: string
   readonly session: string | undefined
   readonly actor: Actor | undefined
-  readonly devices: Set<string>
+  /** The newest version of each. */
+  readonly devices: Map<string, VersionEntry>
   readonly memories: Set<string>
   newest: VersionEntry
   /** Indexes in the history's versions. */
@@ -108,9 +113,8 @@ export class Timeline {
   readonly #matches: (entry: VersionEntry) => boolean
   readonly #keyOf: (commit: CommitEntry) => string | undefined
   readonly #dayOf: ((time: number) => string) | undefined
-  readonly #reviewed: ReadonlySet<string>
-  /** Writers of whom a version was reviewed, by the key of their group. */
-  readonly #known = new Set<string>()
+  /** Whether a commit was reviewed, by the key of a group of which something was. */
+  readonly #reviewed: ReadonlyMap<string, (position: number) => boolean>
   readonly #groups = new Map<string, GroupDraft>()
   /** The number of rows that are in the groups, and the last commit of them. */
   #rows = 0
@@ -127,7 +131,7 @@ export class Timeline {
     this.#dayOf = grouping.by === 'day' ? dayIn(grouping.timeZone) : undefined
     this.#keyOf = keyBy(history, grouping, this.#dayOf)
     const reviewed = grouping.by === 'unreviewed' ? grouping.reviewed : []
-    this.#reviewed = new Set(reviewed.flatMap((id) => findId('version', id) ?? []))
+    this.#reviewed = reviewedPasts(history, reviewed, this.#keyOf)
   }
 
   /** Whether all that was grouped is in the history still, unchanged. */
@@ -187,20 +191,17 @@ export class Timeline {
   #add(entry: VersionEntry, commit: CommitEntry): void {
     const key = this.#keyOf(commit)
     if (key === undefined) return
-    if (this.#reviewed.has(entry.versionId)) {
-      this.#groups.delete(key)
-      this.#known.add(key)
-      return
-    }
+    const isReviewed = this.#reviewed.get(key)
+    if (isReviewed?.(commit.position) === true) return
     const { time, deviceId, note } = commit
-    const draft = this.#groups.get(key) ?? this.#newDraft(entry, this.#known.has(key))
+    const draft = this.#groups.get(key) ?? this.#newDraft(entry, isReviewed !== undefined)
     this.#groups.set(key, draft)
     draft.newest = entry
     draft.lastRow = this.#rows
     draft.first = Math.min(draft.first, time)
     draft.last = Math.max(draft.last, time)
     draft.versions += 1
-    draft.devices.add(deviceId)
+    draft.devices.set(deviceId, entry)
     draft.memories.add(entry.memoryId)
     draft.operations[entry.operation] += 1
     if (this.#history.findRedaction(entry.versionId) !== undefined) draft.redacted += 1
@@ -213,7 +214,7 @@ export class Timeline {
       day: this.#dayOf?.(time) ?? '',
       session,
       actor,
-      devices: new Set(),
+      devices: new Map(),
       memories: new Set(),
       newest: entry,
       firstRow: this.#rows,
@@ -275,7 +276,8 @@ function describeGroup(draft: GroupDraft): VersionGroup {
     day,
     session,
     actor,
-    deviceIds: [...devices].map((id) => formatId('device', id)),
+    deviceIds: [...devices.keys()].map((id) => formatId('device', id)),
+    tips: [...devices.values()].map(({ versionId }) => formatId('version', versionId)),
     first,
     last,
     versions,
@@ -285,6 +287,24 @@ function describeGroup(draft: GroupDraft): VersionGroup {
     reasons: [...draft.reasons].toReversed(),
     since: since && formatId('version', since.versionId),
   }
+}
+
+function reviewedPasts(
+  history: History,
+  reviewed: readonly string[],
+  keyOf: (commit: CommitEntry) => string | undefined,
+): ReadonlyMap<string, (position: number) => boolean> {
+  const byKey = new Map<string, CommitEntry[]>()
+  for (const id of reviewed) {
+    const versionId = findId('version', id)
+    const commit = versionId === undefined ? undefined : history.find(versionId)?.commit
+    const key = commit && keyOf(commit)
+    if (commit === undefined || key === undefined) continue
+    const known = byKey.get(key)
+    if (known === undefined) byKey.set(key, [commit])
+    else known.push(commit)
+  }
+  return new Map([...byKey].map(([key, commits]) => [key, history.pastOf(...commits)]))
 }
 
 /** A version without a key is in no group. */

@@ -2,8 +2,10 @@
 // remembered; and how an undo is taken back.
 
 import { describe, expect, test } from 'vitest'
+import { memberSubject } from '../../../src/operations/console/subject.ts'
+import { bareRemote, firstClone, joinClone, sync } from '../../support/clones.ts'
 import { session } from '../../support/console-store.ts'
-import { newConsole } from '../../support/console.ts'
+import { askerOf, consoleUser, newConsole } from '../../support/console.ts'
 import { contentsOf } from '../../support/stores.ts'
 
 const anna = { actor: { type: 'user', id: 'anna' } } as const
@@ -70,6 +72,49 @@ describe('the review', () => {
     const { versionIds } = await ask('review.list', {})
     await session(store, 's-1').write('/later.md', 'later')
     expect(await ask('review.keep', { versionIds })).toEqual({ kept: 2, changed: 1 })
+    expect((await ask('review.list', {})).data).toMatchObject([
+      { group: { session: 's-1', versions: 1 }, memories: [{ path: '/later.md' }] },
+    ])
+  })
+
+  test('lists what a sync brings of a kept session', async () => {
+    const url = bareRemote()
+    const first = await firstClone(url)
+    await session(first.store, 's-1').write('/start.md', 'start')
+    await sync(first)
+    const second = await joinClone(first, url)
+    const ask = askerOf(memberSubject(consoleUser(first.store)))
+    // Earlier in the order of the history than the version that is kept.
+    await session(second.store, 's-1').write('/elsewhere.md', 'poison')
+    for (const text of ['1', '2', '3']) await session(first.store, 's-1').write('/here.md', text)
+    const { versionIds } = await ask('review.list', {})
+    expect(await ask('review.keep', { versionIds })).toEqual({ kept: 1, changed: 0 })
+    await sync(second)
+    await sync(first)
+    const { data, versionIds: both } = await ask('review.list', {})
+    expect(data.filter(({ kind }) => kind === 'writer')).toMatchObject([
+      { group: { session: 's-1', versions: 1 }, memories: [{ path: '/elsewhere.md' }] },
+    ])
+    await ask('review.keep', { versionIds: both })
+    expect((await ask('review.list', {})).total).toBe(0)
+  })
+
+  test('keeps concurrent versions of one session by one look', async () => {
+    const url = bareRemote()
+    const first = await firstClone(url)
+    await sync(first)
+    const second = await joinClone(first, url)
+    await session(second.store, 's-1').write('/elsewhere.md', 'text')
+    for (const text of ['1', '2', '3']) await session(first.store, 's-1').write('/here.md', text)
+    await sync(second)
+    await sync(first)
+    const ask = askerOf(memberSubject(consoleUser(first.store)))
+    const { data, versionIds } = await ask('review.list', {})
+    expect(data).toMatchObject([{ group: { session: 's-1', versions: 4 } }])
+    await session(second.store, 's-1').write('/later.md', 'later')
+    await sync(second)
+    await sync(first)
+    expect(await ask('review.keep', { versionIds })).toEqual({ kept: 1, changed: 1 })
     expect((await ask('review.list', {})).data).toMatchObject([
       { group: { session: 's-1', versions: 1 }, memories: [{ path: '/later.md' }] },
     ])

@@ -41,14 +41,13 @@ function Inbox() {
       return kept
     })
   }
-  const { data: cards = [], versionIds = [], total = 0 } = data ?? {}
+  const { data: cards = [], versionIds = [], kept: listed = 0, total = 0 } = data ?? {}
   return (
     <>
       <Heading title="Review">
         {versionIds.length > 0 && (
           <button type="button" aria-disabled={isRunning} onClick={() => keep(versionIds)}>
-            Keep {versionIds.length < total ? 'the newest' : 'all'}{' '}
-            {versionIds.length.toLocaleString()}
+            Keep {listed < total ? 'the newest' : 'all'} {listed.toLocaleString()}
           </button>
         )}
         <a class="button" href={addressOf.view('merges')}>
@@ -68,7 +67,7 @@ function Inbox() {
             key={card.versionId}
             card={card}
             isFirst={index === 0 && paging.page === 0}
-            onKeep={() => keep([card.versionId])}
+            onKeep={() => keep(card.kind === 'writer' ? card.group.tips : [card.versionId])}
           />
         ))}
       </div>
@@ -152,9 +151,9 @@ interface WriterHeadingProps {
 function WriterHeading({ group, isReviewed }: WriterHeadingProps) {
   const { route } = useLocation()
   const { run, isRunning } = useAction<object>()
-  const { versionId, session, actor } = group
+  const { tips, session, actor } = group
   const keep = async (): Promise<Kept> => {
-    const kept = await ask('review.keep', { versionIds: [versionId] })
+    const kept = await ask('review.keep', { versionIds: tips })
     notice.value = keptText(kept)
     route(addressOf.view('review'))
     return kept

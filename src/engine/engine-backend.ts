@@ -4,6 +4,9 @@
 import { type Clock, systemClock } from '../clock.ts'
 import { type Random, systemRandom } from '../crypto/random.ts'
 import { systemDisk } from '../disk/disk.ts'
+import { unsyncedDisk } from '../disk/unsynced-disk.ts'
+import { StoreError } from '../errors.ts'
+import { findRepository } from '../git/replica/replica-repository.ts'
 import type {
   HostBackend,
   HostJob,
@@ -14,11 +17,13 @@ import type {
   UnfinishedState,
 } from '../hosting/host-backend.ts'
 import type { HostRecords } from '../hosting/host-records.ts'
+import { copyFiles, copyRepository } from '../hosting/store-copy.ts'
 import type { Identity } from '../keys/identity.ts'
 import { createStoreAt } from '../store/create.ts'
 import type { CacheOwner } from '../store/local/sealed-cache.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { openStore } from '../store/open.ts'
+import { shareObjects } from '../store/session/objects-of.ts'
 import { Engine, type EngineOptions } from './engine.ts'
 import { Jobs } from './jobs.ts'
 import { sqlStatements } from './pool.ts'
@@ -48,7 +53,25 @@ const statements = sqlStatements({
   eraseParts: 'delete from gl_part where store = $1',
   eraseStore: 'delete from gl_store where store = $1',
   eraseMarks: 'delete from gl_mark where store = $1',
+  findLists: 'select from gl_list limit 1',
+  findStores: 'select from gl_store limit 1',
+  clearStores: 'delete from gl_store',
+  clearEntries: 'delete from gl_log',
+  clearParts: 'delete from gl_part',
+  clearMarks: 'delete from gl_mark',
+  clearRecords: 'delete from gl_record',
+  clearLists: 'delete from gl_list',
 })
+
+/** In the order in which an append and a change of a list wait for them. */
+const cleared = [
+  'clearStores',
+  'clearEntries',
+  'clearParts',
+  'clearMarks',
+  'clearLists',
+  'clearRecords',
+] as const
 
 export class EngineBackend implements HostBackend {
   readonly clock: Clock
@@ -87,6 +110,19 @@ export class EngineBackend implements HostBackend {
   }
 
   async make(): Promise<void> {}
+
+  async contents(): Promise<'host' | 'other' | 'nothing'> {
+    const { pool } = this.#engine
+    if ((await pool.repeat(statements.findLists, [])).count > 0) return 'host'
+    return (await pool.repeat(statements.findStores, [])).count > 0 ? 'other' : 'nothing'
+  }
+
+  async clear(): Promise<void> {
+    await this.#engine.pool.repeatTransaction(async (query) => {
+      for (const name of cleared) await query(statements[name], [])
+      return true
+    })
+  }
 
   /** Several may be. */
   async serve(): Promise<() => Promise<void>> {
@@ -132,6 +168,32 @@ export class EngineBackend implements HostBackend {
       return true
     })
     this.#replicas.remove(storeId)
+  }
+
+  /** From a replica of its own, which follows the log until the copy begins. */
+  async copyStore(storeId: string, to: string): Promise<void> {
+    const store = await this.openStore(storeId)
+    try {
+      const from = findRepository(systemDisk, this.#replicas.placeOf(storeId))
+      if (from === undefined) throw new StoreError('not_a_store', 'The replica has no repository')
+      await copyRepository({ disk: systemDisk, random: this.random }, from, to)
+    } finally {
+      await store.close()
+    }
+  }
+
+  async restoreStore(storeId: string, from: string): Promise<void> {
+    const directory = `${this.#replicas.placeOf(storeId)}.restored`
+    await this.mark(storeId, 'making')
+    await this.#engine.logs.create(storeId)
+    try {
+      await copyFiles(unsyncedDisk, from, directory, () => true)
+      const place = { ...this.#place(storeId), directory, disk: unsyncedDisk }
+      await shareObjects(place, storeId)
+    } finally {
+      systemDisk.removeTree(directory)
+    }
+    await this.settle(storeId, 'making')
   }
 
   /** What a store's remotes are is in its log, sealed: only opening it tells. */

@@ -16,6 +16,7 @@ import type {
   RecordTally,
   StoredRecord,
 } from '../hosting/host-records.ts'
+import { sealList } from '../hosting/list-file.ts'
 import { openRow, type SealedRow, type SealedRowPlace, sealRow } from '../hosting/sealed-row.ts'
 import { type CacheOwner, openCache, sealCache, untilPadding } from '../store/local/sealed-cache.ts'
 import { Coalescer } from './coalescer.ts'
@@ -102,8 +103,7 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
   }
 
   async list<K extends keyof T>(table: K): Promise<readonly T[K][]> {
-    const isNewest = this.#parts.tables[table].order === 'newest'
-    const { rows } = await this.#ask(isNewest ? 'newestRecords' : 'addedRecords', table)
+    const { rows } = await this.#ask(this.#listing(table), table)
     return rows.map((row) => this.#open(table, row))
   }
 
@@ -151,20 +151,35 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
     return isMade
   }
 
+  /** While no change is made. */
   async snapshot(): Promise<RecordsSnapshot<T>> {
+    const { pool, role, owner } = this.#parts
     const lists: Partial<Record<keyof T, readonly T[keyof T][]>> = {}
-    for (const table of this.#tableNames()) lists[table] = await this.list(table)
+    let generation = 0
+    await pool.repeatTransaction(async (query) => {
+      generation = this.#note((await query(statements.holdList, [role])).rows[0], this.#seen)
+      for (const table of this.#tableNames()) {
+        const { rows } = await query(statements[this.#listing(table)], [role, String(table)])
+        lists[table] = rows.map((row) => this.#open(table, row))
+      }
+      return true
+    })
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each table was read
-    return { lists: lists as Lists<T>, bytes: new Uint8Array() }
+    const value = lists as Lists<T>
+    return { lists: value, bytes: sealList(owner, role, { generation, value }) }
+  }
+
+  #listing(table: keyof T): 'newestRecords' | 'addedRecords' {
+    return this.#parts.tables[table].order === 'newest' ? 'newestRecords' : 'addedRecords'
   }
 
   async #makeFirst(): Promise<void> {
-    const { pool, role, first, acceptRolledBack } = this.#parts
+    const { pool, role, first, firstAbove = 0, acceptRolledBack } = this.#parts
     if ((await pool.repeat(statements.findList, [role])).count > 0) return
     if (this.#seen > 0 && !acceptRolledBack) throw this.#rolledBack()
     await pool.repeatTransaction(async (query) => {
       // Another server may be as early.
-      const generation = this.#seen + 1
+      const generation = Math.max(this.#seen, firstAbove) + 1
       const values = [role, generation, this.#sealHead(generation)]
       if ((await query(statements.addList, values)).count === 0) return false
       const lists = first()

@@ -10,6 +10,7 @@ import type { StoreInfo } from '../store/store-report.ts'
 import { type HostBackend, type HostNotice, newId } from './host-backend.ts'
 import {
   type HostRecords,
+  type Lists,
   placeIn,
   type RecordPosition,
   type RecordsSnapshot,
@@ -17,6 +18,7 @@ import {
   type StoredRecord,
   untilChanged,
 } from './host-records.ts'
+import type { ListFile } from './list-file.ts'
 
 export interface Workspace {
   /** `wrkspc_…` */
@@ -49,7 +51,7 @@ export interface HostedStoreQuery {
 }
 
 /** The type of the records of each table. */
-interface CatalogueRecords {
+export interface CatalogueRecords {
   /** The first is where keys belong unless told otherwise. */
   readonly workspaces: Workspace
   readonly stores: HostedStore
@@ -89,9 +91,20 @@ export class Catalogue {
     backend: HostBackend,
     notice: (notice: HostNotice) => void,
     acceptRolledBack: boolean,
+    backup?: ListFile<Lists<CatalogueRecords>>,
   ): Promise<Catalogue> {
-    const first = () => ({ workspaces: [newWorkspace(backend, 'default')], stores: [] })
-    const options = { role: 'catalogue', tables, first, notice, acceptRolledBack } as const
+    const first = (): Lists<CatalogueRecords> => {
+      return backup?.value ?? { workspaces: [newWorkspace(backend, 'default')], stores: [] }
+    }
+    const firstAbove = backup?.generation
+    const options = {
+      role: 'catalogue' as const,
+      tables,
+      first,
+      firstAbove,
+      notice,
+      acceptRolledBack,
+    }
     return new Catalogue(backend, await backend.openRecords<CatalogueRecords>(options))
   }
 

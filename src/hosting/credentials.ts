@@ -17,6 +17,7 @@ import {
   type RecordTally,
   untilChanged,
 } from './host-records.ts'
+import type { ListFile } from './list-file.ts'
 
 export type Access = 'read_write' | 'read_only'
 
@@ -70,7 +71,7 @@ interface StoredSession extends TokenHash {
 type StoredKey = ApiKey & TokenHash
 
 /** The type of the records of each table. */
-interface CredentialsRecords {
+export interface CredentialsRecords {
   /** Oldest first. */
   readonly keys: StoredKey
   readonly sessions: StoredSession
@@ -101,8 +102,6 @@ interface KnownCaller {
   readonly expiresAt: number
 }
 
-const first = (): Lists<CredentialsRecords> => ({ keys: [], sessions: [] })
-
 const SECRET_BYTES = 32
 /**
  * The most sessions of one key: a request finds its session among them, and each change writes all.
@@ -132,8 +131,18 @@ export class Credentials {
     backend: HostBackend,
     notice: (notice: HostNotice) => void,
     acceptRolledBack: boolean,
+    backup?: ListFile<Lists<CredentialsRecords>>,
   ): Promise<Credentials> {
-    const options = { role: 'credentials', tables, first, notice, acceptRolledBack } as const
+    const first = (): Lists<CredentialsRecords> => backup?.value ?? { keys: [], sessions: [] }
+    const firstAbove = backup?.generation
+    const options = {
+      role: 'credentials' as const,
+      tables,
+      first,
+      firstAbove,
+      notice,
+      acceptRolledBack,
+    }
     return new Credentials(backend, await backend.openRecords<CredentialsRecords>(options))
   }
 

@@ -1,7 +1,7 @@
 // The data directory of a server: which file lies where, and the locks of its processes. A store
 // with unfinished work has a marker, a file of its name. Decides no more than names and order.
 
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { asciiText, toHex, utf8 } from '../bytes.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { hash256 } from '../crypto/digest.ts'
@@ -33,6 +33,7 @@ import type {
 } from './host-backend.ts'
 import type { HostRecords } from './host-records.ts'
 import type { SealedFilePlace } from './sealed-file.ts'
+import { copyFiles, copyRepository } from './store-copy.ts'
 
 export interface HostPlaces {
   /** The stores, the list of them, and the credentials. */
@@ -118,6 +119,18 @@ export class DataDirectory implements HostBackend {
     }
   }
 
+  async contents(): Promise<'host' | 'other' | 'nothing'> {
+    if (this.disk.stat(`${this.path}/catalogue`) !== undefined) return 'host'
+    const isEmpty = this.disk.list(this.path).every((name) => name === basename(this.locks))
+    return isEmpty ? 'nothing' : 'other'
+  }
+
+  async clear(): Promise<void> {
+    for (const name of this.disk.list(this.path)) {
+      if (name !== basename(this.locks)) this.disk.removeTree(`${this.path}/${name}`)
+    }
+  }
+
   async serve(notice: (notice: HostNotice) => void): Promise<() => Promise<void>> {
     const unlock = await this.holdForLife()
     try {
@@ -138,7 +151,7 @@ export class DataDirectory implements HostBackend {
   }
 
   openRecords<T extends object>(options: RecordsOptions<T>): Promise<HostRecords<T>> {
-    const { role, tables, first, notice, acceptRolledBack } = options
+    const { role, tables, first, firstAbove, notice, acceptRolledBack } = options
     const parts = {
       ...this.file(role),
       first: () => {
@@ -146,6 +159,7 @@ export class DataDirectory implements HostBackend {
         if (hasStores && !acceptRolledBack) throw lost()
         return first()
       },
+      firstAbove,
       notice: (error: StoreError) => notice({ about: role, error }),
     }
     return FileRecords.open(parts, tables, acceptRolledBack)
@@ -175,6 +189,14 @@ export class DataDirectory implements HostBackend {
     }
     await this.settle(storeId, 'changed')
     await this.settle(storeId, 'erasing')
+  }
+
+  copyStore(storeId: string, to: string): Promise<void> {
+    return copyRepository(this, this.storePath(storeId), to)
+  }
+
+  restoreStore(storeId: string, from: string): Promise<void> {
+    return copyFiles(this.disk, from, this.storePath(storeId), () => true)
   }
 
   async hasRemote(storeId: string): Promise<boolean> {

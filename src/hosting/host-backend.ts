@@ -25,6 +25,8 @@ export interface RecordsOptions<T> {
   readonly tables: RecordTables<T>
   /** The records of a host that never had any. */
   readonly first: () => Lists<T>
+  /** They are newer than this generation: that of the backup which they are from. */
+  readonly firstAbove?: number | undefined
   readonly notice: (notice: HostNotice) => void
   /** Accepts once an older state that was put back. */
   readonly acceptRolledBack: boolean
@@ -65,6 +67,10 @@ export interface HostBackend {
 
   /** Makes missing places. */
   make(): Promise<void>
+  /** Whether the lists of a host are here, other things, or nothing. */
+  contents(): Promise<'host' | 'other' | 'nothing'>
+  /** Removes everything of a host, when it could not be restored. */
+  clear(): Promise<void>
   /**
    * Becomes a server of the backend until the result is called. Throws `locked` if another process
    * is one, unless several may be.
@@ -85,6 +91,10 @@ export interface HostBackend {
   ): Promise<MemoryStore>
   /** Erases the store, its caches, its state outside, and its marks: all that exist. */
   eraseStore(storeId: string): Promise<void>
+  /** Writes a complete copy of a store to the absent directory `to`: a bare repository. Durable. */
+  copyStore(storeId: string, to: string): Promise<void>
+  /** Makes the store of this id from such a copy. */
+  restoreStore(storeId: string, from: string): Promise<void>
   /** Without opening the store: most have no remote. */
   hasRemote(storeId: string): Promise<boolean>
 

@@ -4,7 +4,7 @@
 // then its freshness, then the change is answered. Several processes change it, one at a time.
 
 import { basename, dirname } from 'node:path'
-import { toHex, utf8, utf8Text } from '../bytes.ts'
+import { toHex } from '../bytes.ts'
 import type { Clock } from '../clock.ts'
 import { hash256 } from '../crypto/digest.ts'
 import {
@@ -21,14 +21,11 @@ import {
   type CacheOwner,
   type CachePlace,
   cacheRole,
-  openCache,
-  otherRelease,
   readCache,
-  sealCache,
-  untilPadding,
   writeCache,
 } from '../store/local/sealed-cache.ts'
 import type { RecordsRole } from './host-backend.ts'
+import { listFull, openList, sealList } from './list-file.ts'
 
 export interface SealedFilePlace {
   readonly owner: CacheOwner
@@ -44,6 +41,8 @@ export interface SealedFilePlace {
 export interface SealedFileParts<T> extends SealedFilePlace {
   /** The value of a file that was never written. */
   readonly first: () => T
+  /** What generation such a value is above. */
+  readonly firstAbove?: number | undefined
   /** Told once of each file that is refused while the last good value remains in force. */
   readonly notice: (error: StoreError) => void
 }
@@ -76,7 +75,6 @@ const TICK_MS = 20
 
 export class SealedFile<T extends object> {
   readonly #parts: SealedFileParts<T>
-  readonly #place: CachePlace
   readonly #freshness: CachePlace
   readonly #pending: Pending<T>[] = []
   #state: State<T> | undefined
@@ -97,9 +95,8 @@ export class SealedFile<T extends object> {
   #refused: StoreError | undefined
 
   private constructor(parts: SealedFileParts<T>) {
-    const { path, role, freshnessPath } = parts
+    const { role, freshnessPath } = parts
     this.#parts = parts
-    this.#place = { path, role, generation: 0 }
     this.#freshness = { path: freshnessPath, role: 'freshness', generation: cacheRole[role] }
   }
 
@@ -123,7 +120,7 @@ export class SealedFile<T extends object> {
 
   /** Throws `store_full` if an addition has no room, before anything else is made. */
   checkRoom(): void {
-    if (this.#current().size > sealedFileBytesMax - MEBIBYTE) throw this.#full()
+    if (this.#current().size > sealedFileBytesMax - MEBIBYTE) throw listFull(this.#parts.role)
   }
 
   /** The newest verified value, whichever process wrote it. Costs a stat. */
@@ -158,7 +155,7 @@ export class SealedFile<T extends object> {
   }
 
   async #open(acceptRolledBack: boolean): Promise<void> {
-    const { first } = this.#parts
+    const { first, firstAbove = 0 } = this.#parts
     this.#removeLeftovers()
     const known = this.#readFreshness(acceptRolledBack)
     this.#known = known?.generation ?? 0
@@ -166,7 +163,7 @@ export class SealedFile<T extends object> {
     const isOld = isBehind(found, known)
     if (isOld && !acceptRolledBack) throw this.#rolledBack(found === undefined)
     this.#wasRolledBack = isOld
-    const generation = Math.max(this.#known, found?.generation ?? 0)
+    const generation = Math.max(this.#known, found?.generation ?? firstAbove)
     this.#state = found
     // Beyond all that there ever was: an accepted file must not be replaced by a later old one.
     if (found === undefined || isOld) await this.#write(found?.value ?? first(), generation + 1)
@@ -307,33 +304,15 @@ export class SealedFile<T extends object> {
     const bytes = owner.disk.readFile(path)
     this.#seenDigest = bytes && digestOf(bytes)
     if (bytes === undefined) return undefined
-    let plaintext: Uint8Array
-    try {
-      plaintext = openCache(owner, this.#place, bytes)
-    } catch (error) {
-      const problem = `The ${role} of the server: damaged, or written by another identity`
-      throw new StoreError('wrong_key', problem, { cause: error })
-    }
-    // Authenticated as this device's: with this version it has the shape that we write.
-    const file: { version: number; generation: number; value: T } = JSON.parse(
-      utf8Text(untilPadding(plaintext)),
-    )
-    if (file.version !== VERSION) throw otherRelease()
-    return {
-      generation: file.generation,
-      digest: digestOf(bytes),
-      value: file.value,
-      size: bytes.length,
-    }
+    const { generation, value } = openList<T>(owner, role, bytes)
+    return { generation, digest: digestOf(bytes), value, size: bytes.length }
   }
 
   async #write(value: T, generation: number): Promise<void> {
-    const { owner, path } = this.#parts
+    const { owner, role, path } = this.#parts
     this.#writing = true
     try {
-      const text = JSON.stringify({ version: VERSION, generation, value })
-      if (text.length > sealedFileBytesMax) throw this.#full()
-      const bytes = sealCache(owner, this.#place, utf8(text))
+      const bytes = sealList(owner, role, { generation, value })
       const state = { generation, digest: digestOf(bytes), value, size: bytes.length }
       await makeDurableDirectory(owner.disk, dirname(path))
       await atomicWrite(owner.disk, path, bytes)
@@ -363,11 +342,6 @@ export class SealedFile<T extends object> {
   #current(): State<T> {
     assert(this.#state !== undefined, 'a sealed file is opened first')
     return this.#state
-  }
-
-  #full(): StoreError {
-    const problem = `The ${this.#parts.role} of the server have no room for more`
-    return new StoreError('store_full', problem, { details: { limit: sealedFileBytesMax } })
   }
 
   #rolledBack(isMissing: boolean): StoreError {

@@ -59,6 +59,15 @@ export class VolatileBackend implements HostBackend {
     return this.#directory.make()
   }
 
+  async contents(): Promise<'host' | 'nothing'> {
+    return this.#shared.database.of('catalogue').head === undefined ? 'nothing' : 'host'
+  }
+
+  async clear(): Promise<void> {
+    this.#shared.database.clear()
+    await this.#directory.clear()
+  }
+
   async serve(): Promise<() => Promise<void>> {
     return async () => undefined
   }
@@ -90,6 +99,14 @@ export class VolatileBackend implements HostBackend {
     for (const state of ['making', 'erasing', 'changed'] as const) {
       await this.settle(storeId, state)
     }
+  }
+
+  copyStore(storeId: string, to: string): Promise<void> {
+    return this.#directory.copyStore(storeId, to)
+  }
+
+  restoreStore(storeId: string, from: string): Promise<void> {
+    return this.#directory.restoreStore(storeId, from)
   }
 
   hasRemote(storeId: string): Promise<boolean> {

@@ -16,6 +16,7 @@ import {
   type RecordTally,
   type StoredRecord,
 } from '../../src/hosting/host-records.ts'
+import { sealList } from '../../src/hosting/list-file.ts'
 import {
   openRow,
   type SealedRow,
@@ -37,6 +38,10 @@ export interface RowTables {
 
 export class RowDatabase {
   readonly #lists = new Map<RecordsRole, RowTables>()
+
+  clear(): void {
+    this.#lists.clear()
+  }
 
   of(role: RecordsRole): RowTables {
     const found = this.#lists.get(role) ?? { tables: new Map(), head: undefined }
@@ -70,14 +75,14 @@ export class VolatileRecords<T extends object> implements HostRecords<T> {
   }
 
   #open(): void {
-    const { rows, acceptRolledBack, first } = this.#parts
+    const { rows, acceptRolledBack, first, firstAbove = 0 } = this.#parts
     const seen = this.#seen()
     this.wasRolledBack = this.#generation() < seen
     if (this.wasRolledBack && !acceptRolledBack) throw this.#rolledBack()
     if (this.wasRolledBack) this.#advance(seen + 1)
     if (rows.head !== undefined) return
     const lists = first()
-    this.#advance(1)
+    this.#advance(Math.max(seen, firstAbove) + 1)
     for (const table of this.#names()) {
       for (const record of lists[table]) this.#write(table, record)
     }
@@ -139,7 +144,10 @@ export class VolatileRecords<T extends object> implements HostRecords<T> {
   async snapshot(): Promise<RecordsSnapshot<T>> {
     await this.#look()
     const entries = this.#names().map((table) => [table, this.#all(table)])
-    return { lists: Object.fromEntries(entries), bytes: new Uint8Array() }
+    const lists = Object.fromEntries(entries)
+    const { owner, role } = this.#parts
+    const file = { generation: this.#generation(), value: lists }
+    return { lists, bytes: sealList(owner, role, file) }
   }
 
   #take<K extends keyof T>(step: RecordStepOn<T, K>): boolean {

@@ -23,6 +23,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'refs/tracking-ref',
     'repair/repair-site',
     'repair/repository-survey',
+    'replica/base',
     'replica/replica-repository',
     'replica/replicated-store',
     'replica/shared-log',

@@ -2,14 +2,17 @@
 // of the log, as parts. The first part lists the files, and the others are their bytes in this
 // order, each part of one file alone. Must not change a repository that is in use.
 
-import { utf8, utf8Text } from '../../bytes.ts'
+import { toHex, utf8, utf8Text } from '../../bytes.ts'
+import { systemRandom } from '../../crypto/random.ts'
 import type { Disk } from '../../disk/disk.ts'
-import type { DiskObjectStore } from '../disk-store/disk-object-store.ts'
+import { StoreError } from '../../errors.ts'
+import { type DiskObjectStore, openDiskObjectStore } from '../disk-store/disk-object-store.ts'
+import type { DiskObjectStoreOptions } from '../disk-store/store-parts.ts'
 import type { Remote } from '../exchange.ts'
 import type { Oid } from '../objects/object.ts'
 import { branchName } from '../refs/branch.ts'
 import { trackedNames } from '../refs/tracking-ref.ts'
-import { damagedLog } from './log-entry.ts'
+import { damagedLog, encodeEntry } from './log-entry.ts'
 import type { LogBase, SharedLog } from './shared-log.ts'
 
 /** The size of a part; the last one of a file is smaller. */
@@ -17,6 +20,8 @@ export const partBytes: number = 512 * 1024
 /** Parts that are sent at a time. */
 const PARALLEL = 4
 const VERSION = 1
+/** The number of the first entry of a log. */
+const FIRST = 1
 
 const packDirectory = 'objects/pack'
 /** The names are those of this engine's packs: nothing else is written to a replica. */
@@ -76,6 +81,38 @@ export function holdBase(
   const remotes = exchange.remotes()
   const manifest = { version: VERSION, number, partBytes, head, tracked, remotes, files } as const
   return { manifest, directory }
+}
+
+/**
+ * Makes a repository the base of a new log, above one entry that is never read. Packs it anew; it
+ * can be removed afterwards. Throws `not_found` for one without a commit, and as opening it does.
+ */
+export async function beginLog(
+  log: SharedLog,
+  disk: Disk,
+  options: DiskObjectStoreOptions,
+): Promise<void> {
+  const { directory: repository, random = systemRandom } = options
+  const store = await openDiskObjectStore({ ...options, disk })
+  const id = toHex(random(16))
+  const directory = `${repository}/${id}`
+  try {
+    // A base has packs alone.
+    await store.compact()
+    const held = holdBase(disk, store, { repository, directory, number: FIRST })
+    if (held === undefined) throw new StoreError('not_found', 'The store has no commit')
+    await sendBase(disk, log, id, held)
+    // A position is not below its base.
+    const entry = encodeEntry({ kind: 'remote', name: 'none', url: null })
+    const base = { number: FIRST, id }
+    const isMade =
+      (await log.append(FIRST, entry)) &&
+      (await log.setBase({ expected: 0, base, removeTo: FIRST, erases: false }))
+    if (!isMade) throw new StoreError('store_exists', 'The engine has this store already')
+  } finally {
+    disk.removeTree(directory)
+    await store.close()
+  }
 }
 
 /** Sends a base; returns its bytes. */

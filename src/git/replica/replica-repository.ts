@@ -51,6 +51,12 @@ export type MadeReplica = ReplicaPosition & {
   readonly repository: string
 }
 
+/** The repository of a replica, which may be open. */
+export function findRepository(disk: Disk, directory: string): string | undefined {
+  const name = disk.list(directory).find((one) => repositoryPattern.test(one))
+  return name && `${directory}/${name}`
+}
+
 /** Only a replica that was closed in order is used again, once. Removes all other repositories. */
 export function takeNote(disk: Disk, directory: string): ReplicaNote | undefined {
   const path = `${directory}/${noteName}`

@@ -2,6 +2,7 @@
 // directory is a replica.
 
 import { systemRandom } from '../../crypto/random.ts'
+import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import { parseId } from '../../format/id.ts'
 import {
@@ -9,6 +10,7 @@ import {
   openDiskObjectStore,
 } from '../../git/disk-store/disk-object-store.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
+import type { SharedLog } from '../../git/replica/shared-log.ts'
 import {
   type OpenOptions,
   storageOf,
@@ -37,15 +39,28 @@ export function createObjects(options: ObjectPlaces, storeId: string): Promise<O
   return createDiskObjectStore({ directory, ...storageOf(options) })
 }
 
+/** Makes the repository in `directory` the beginning of a shared store, whose log has been made. */
+export async function shareObjects(
+  options: ObjectPlaces & { readonly disk: Disk },
+  storeId: string,
+): Promise<void> {
+  const { directory, disk } = options
+  const { beginLog } = await import('../../git/replica/base.ts')
+  const log = await sealedLogOf(options, storeId)
+  await beginLog(log, disk, { ...storageOf(options), directory })
+}
+
 /** Loaded when it is needed: most processes share nothing. */
 async function openShared(options: ObjectPlaces, storeId: string): Promise<ObjectStore> {
-  const { directory, identity, sharedLog, random = systemRandom } = options
+  const { openReplicatedStore } = await import('../../git/replica/replicated-store.ts')
+  const log = await sealedLogOf(options, storeId)
+  return openReplicatedStore({ ...storageOf(options), directory: options.directory, log })
+}
+
+async function sealedLogOf(options: ObjectPlaces, storeId: string): Promise<SharedLog> {
+  const { identity, sharedLog, random = systemRandom } = options
   if (sharedLog === undefined) throw new Error('only a shared store has a log')
-  const [{ openReplicatedStore }, { SealedLog }] = await Promise.all([
-    import('../../git/replica/replicated-store.ts'),
-    import('../local/sealed-log.ts'),
-  ])
+  const { SealedLog } = await import('../local/sealed-log.ts')
   const owner = { storeId: parseId('store', storeId), identity, random }
-  const log = new SealedLog(sharedLog(storeId), owner)
-  return openReplicatedStore({ ...storageOf(options), directory, log })
+  return new SealedLog(sharedLog(storeId), owner)
 }

@@ -4,17 +4,19 @@
 import { resolve } from 'node:path'
 import { ensureOperatorSecret } from '../../../home/identity-file.ts'
 import { rotateOperator } from '../../../hosting/administration.ts'
-import { backupHost, restoreHost, type BackupReport } from '../../../hosting/backup.ts'
+import {
+  backupHost,
+  backupHostOf,
+  type BackupReport,
+  restoreHost,
+  restoreHostTo,
+} from '../../../hosting/backup.ts'
 import type { HostNotice } from '../../../hosting/host-backend.ts'
 import type { Answer, Command, Context, Input } from '../../call/command.ts'
 import { actorOptions, authorOf } from '../../call/options.ts'
 import { findOperatorSecret } from '../../machine/secrets.ts'
-import {
-  directoryOptions,
-  placeOptions,
-  withAdministration,
-  withServerPlace,
-} from '../../store/server.ts'
+import { openBackend } from '../../store/engine.ts'
+import { placeOptions, withAdministration, withServerPlace } from '../../store/server.ts'
 import { withProgress } from '../../terminal/progress.ts'
 import { countText } from '../../text/words.ts'
 
@@ -23,7 +25,7 @@ export const commands: readonly Command[] = [
     name: 'serve backup',
     summary: 'Copy the stores of a server, also while it runs',
     usage: '<directory>',
-    options: directoryOptions,
+    options: placeOptions,
     notes: ['The directory must be absent or empty. Copy the identity file apart from it.'],
     run: serveBackup,
   },
@@ -31,11 +33,11 @@ export const commands: readonly Command[] = [
     name: 'serve restore',
     summary: 'Make the stores of a server from a backup',
     usage: '<directory>',
-    options: directoryOptions,
+    options: placeOptions,
     notes: [
-      'Needs the identity of the server, and a directory for its data that is absent or empty. ' +
-        'The older state is accepted once. Stores that have a remote should sync before they ' +
-        'are written to.',
+      'Needs the identity of the server, and an empty place: a directory for its data, or a ' +
+        'database, so that stores can move from one to the other. The older state is accepted ' +
+        'once. Stores that have a remote should sync before they are written to.',
     ],
     run: serveRestore,
   },
@@ -58,18 +60,25 @@ export const commands: readonly Command[] = [
 
 function serveBackup(context: Context, input: Input): Promise<Answer> {
   const target = resolve(input.argument(0))
-  return withServerPlace(context, input, (place) =>
-    reporting(`Copied to ${target}`, (notice) => backupHost({ ...place, notice }, target)),
-  )
+  return withServerPlace(context, input, async (place) => {
+    const backend = await openBackend(context, input, place.identity)
+    return reporting(`Copied to ${target}`, (notice) => {
+      if (backend !== undefined) return backupHostOf(backend, target, notice)
+      return backupHost({ ...place, notice }, target)
+    })
+  })
 }
 
 function serveRestore(context: Context, input: Input): Promise<Answer> {
   const source = resolve(input.argument(0))
-  return withServerPlace(context, input, (place) =>
-    reporting(`Restored to ${place.dataDirectory}`, (notice) => {
+  return withServerPlace(context, input, async (place) => {
+    const backend = await openBackend(context, input, place.identity)
+    const target = backend === undefined ? place.dataDirectory : 'the database'
+    return reporting(`Restored to ${target}`, (notice) => {
+      if (backend !== undefined) return restoreHostTo(source, backend, notice)
       return restoreHost(source, { ...place, notice })
-    }),
-  )
+    })
+  })
 }
 
 async function serveRotateOperator(context: Context, input: Input): Promise<Answer> {

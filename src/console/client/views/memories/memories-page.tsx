@@ -5,7 +5,7 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ResultOf, SearchInput } from '../../../../operations/console/contract.ts'
 import { addressOf, atNow } from '../../core/address.ts'
-import { isDrawerOpen, isPast, overview, searchWords } from '../../core/state.ts'
+import { isDrawerOpen, isPast, mayWrite, overview, searchWords } from '../../core/state.ts'
 import { useAsk } from '../../core/use-ask.ts'
 import { Check } from '../../parts/field.tsx'
 import { Failure, Heading, writerOf } from '../../parts/labels.tsx'
@@ -29,9 +29,18 @@ export function MemoriesPage() {
       <p class="meta">
         {description}
         {description !== '' && <br />}
-        {!isPast.value && `${countOf(memories, 'memory')}, ${sizeText(contentBytes)}. `}
         {archivedAt !== undefined && 'The store is archived: it can be read. '}
-        Choose a memory, or press <kbd>?</kbd> for the keys.
+        {memories === 0 && mayWrite.value ? (
+          <>
+            No memories yet. <a href={addressOf.newMemory()}>Write the first one</a>, or run{' '}
+            <code>gitlocket setup claude-code --write</code> to connect an agent.
+          </>
+        ) : (
+          <>
+            {!isPast.value && `${countOf(memories, 'memory')}, ${sizeText(contentBytes)}. `}
+            Choose a memory, or press <kbd>?</kbd> for the keys.
+          </>
+        )}
       </p>
       {!isPast.value && <RecentGroups />}
     </>

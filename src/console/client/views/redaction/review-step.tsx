@@ -27,9 +27,10 @@ interface ReviewStepProps {
   readonly onErased: (redaction: string | undefined) => void
 }
 
-export function ReviewStep({ select, plan, onBack, onErased }: ReviewStepProps) {
+export function ReviewStep(props: ReviewStepProps) {
+  const { select, plan, onBack } = props
   const { versions, current, already, sameText, builtOn, rewritten, commits } = plan
-  return (
+  const found = (
     <>
       <p role="status">
         <b>{countOf(versions.length, 'version')}</b> would be erased as a whole: text, path, size
@@ -52,17 +53,19 @@ export function ReviewStep({ select, plan, onBack, onErased }: ReviewStepProps) 
         </Card>
         <Reach plan={plan} />
       </div>
-      {mayManage.value ? (
-        <EraseForm select={select} plan={plan} onBack={onBack} onErased={onErased} />
-      ) : (
-        <p class="go">
-          <button type="button" onClick={onBack}>
-            Back
-          </button>
-          This console cannot erase: an owner can.
-        </p>
-      )}
       {current.length === 0 && versions.length === 0 && <p>Nothing holds it.</p>}
+    </>
+  )
+  if (mayManage.value) return <EraseForm {...props}>{found}</EraseForm>
+  return (
+    <>
+      {found}
+      <p class="go">
+        <button type="button" onClick={onBack}>
+          Back
+        </button>
+        This console cannot erase: an owner can.
+      </p>
     </>
   )
 }
@@ -93,7 +96,12 @@ function waysOf(hasText: boolean): readonly (readonly [WayOut, string])[] {
   ]
 }
 
-function EraseForm({ select, plan, onBack, onErased }: ReviewStepProps) {
+interface EraseFormProps extends ReviewStepProps {
+  /** The report of the plan, inside the form, so that its footer is always in view. */
+  readonly children: ComponentChildren
+}
+
+function EraseForm({ select, plan, onBack, onErased, children }: EraseFormProps) {
   const [why, setWhy] = useState<Why | ''>('')
   const [way, setWay] = useState<WayOut>('overwrite')
   const [typed, setTyped] = useState('')
@@ -116,6 +124,7 @@ function EraseForm({ select, plan, onBack, onErased }: ReviewStepProps) {
         if (isReady) void erase()
       })}
     >
+      {children}
       {hasCurrent && (
         <Ways
           count={plan.current.length}

@@ -126,21 +126,22 @@ export function MergeCard({ card: { merge, versionId }, onKeep }: MergeCardProps
         </h2>
         <Facts names={[...new Set(merge.deviceNames)]} time={merge.time} />
       </header>
-      <p>{outcomeOf(merge)}.</p>
-      {isOpen && <MergeTexts versionId={versionId} onDone={onKeep} />}
+      {isOpen ? <MergeTexts versionId={versionId} onDone={onKeep} /> : <p>{outcomeOf(merge)}.</p>}
       <footer>
         <button
           type="button"
-          class="pri"
+          class={isOpen ? undefined : 'pri'}
           aria-expanded={isOpen}
           aria-label={`${isOpen ? 'Close' : 'Review'} ${name}`}
           onClick={() => setOpen(!isOpen)}
         >
           {isOpen ? 'Close' : 'Review'}
         </button>
-        <button type="button" aria-label={`Keep ${name}`} onClick={onKeep}>
-          Keep
-        </button>
+        {!isOpen && (
+          <button type="button" aria-label={`Keep ${name}`} onClick={onKeep}>
+            Keep
+          </button>
+        )}
       </footer>
     </article>
   )

@@ -51,7 +51,8 @@ function Groups() {
       <p class="meta" role="status">
         {isPast.value && 'Up to the moment that is shown. '}
         {data === undefined && failure === undefined && 'Reading…'}
-        {data?.data.length === 0 && 'Nothing was written that matches.'}
+        {data?.data.length === 0 &&
+          (isFiltered() ? 'Nothing matches.' : 'Nothing was written yet.')}
       </p>
       <Failure failure={failure} />
       {data !== undefined &&
@@ -68,6 +69,10 @@ function Groups() {
       <Pager label="Timeline" paging={paging} />
     </>
   )
+}
+
+function isFiltered(): boolean {
+  return Object.keys(timelineFilter.value).length > 0
 }
 
 function daysOf(groups: readonly TimelineGroup[]) {
@@ -177,7 +182,7 @@ function GroupPage({ versionId }: { readonly versionId: string }) {
         </a>
       </nav>
       <GroupHeading group={data?.group} />
-      {Object.keys(timelineFilter.value).length > 0 && <FilterBar />}
+      {isFiltered() && <FilterBar />}
       {data === undefined && <Pending failure={failure} />}
       {data !== undefined && data.memories.length > 0 && (
         <ChangeTree label="What changed" changes={data.memories.map(asTreeChange)}>

@@ -1,10 +1,14 @@
 // The redactions of a verified history, and their certificates issued again (FORMAT §10.1). What
 // the record does not have, the ids of the erased objects, is in a sealed file of the device that
 // redacted, one for each redaction. That file holds ids alone, is written before the branch moves,
-// and is believed only if it is whole, of this device and of these records.
+// and is believed only if it is whole, of this device and of these records. Until the branch has
+// moved, its name ends in `.pending`: the next redaction removes one whose redaction was not made.
+// No other file is ever removed, not even of a redaction that a repair has dropped: another remote
+// may bring it back.
 
 import { toHex, utf8, utf8Text } from '../../bytes.ts'
 import { loadSodium } from '../../crypto/sodium.ts'
+import { targetOf } from '../../disk/disk.ts'
 import { assert, StoreError } from '../../errors.ts'
 import type { Actor, RedactReason } from '../../format/change-record.ts'
 import { formatId } from '../../format/id.ts'
@@ -60,10 +64,41 @@ interface ErasedFile extends ErasedObjects {
 
 const PART_BYTES = 1 << 20
 
+const PENDING = '.pending'
+
 /** Durable. Call before the branch moves, under the writer lock. */
 export async function keepErased(files: CacheFiles, erased: ErasedObjects): Promise<void> {
   const file: ErasedFile = { version: 1, ...erased }
-  await writeParts(files.owner, placeOf(files, erased.records), partsOf(utf8(JSON.stringify(file))))
+  const { path, role } = placeOf(files, erased.records)
+  await writeParts(files.owner, { path: path + PENDING, role }, partsOf(utf8(JSON.stringify(file))))
+}
+
+/** The branch has moved to the redaction with these records. */
+export function settleErased(files: CacheFiles, records: readonly string[]): void {
+  const { disk } = files.owner
+  const { path } = placeOf(files, records)
+  // Another process that redacts may have done it.
+  if (disk.stat(path + PENDING) !== undefined) disk.rename(path + PENDING, path)
+}
+
+/**
+ * Removes the files of redactions that were planned and not made, such as before a crash. Call
+ * under the writer lock, with the whole history. Yields after each commit.
+ */
+export function* sweepErased(session: StoreSession, history: History): Generator<undefined, void> {
+  const { owner, directory } = session.erasures
+  const pending = new Set(
+    owner.disk.list(directory).filter((name) => (targetOf(name) ?? name).endsWith(PENDING)),
+  )
+  if (pending.size === 0) return
+  for (const commit of history.commits) {
+    yield
+    if (commit.kind !== 'redact') continue
+    const record = recordOf(session, commit)
+    if (!pending.delete(record + PENDING)) continue
+    settleErased(session.erasures, [record])
+  }
+  for (const name of pending) owner.disk.remove(`${directory}/${name}`)
 }
 
 function* partsOf(bytes: Uint8Array): Generator<Uint8Array> {
@@ -80,8 +115,9 @@ async function readErased(
   files: CacheFiles,
   records: readonly string[],
 ): Promise<ErasedObjects | 'damaged' | undefined> {
-  if (!isKept(files, records)) return undefined
-  const parts = await findParts(files.owner, placeOf(files, records))
+  const place = findPlace(files, records)
+  if (place === undefined) return undefined
+  const parts = await findParts(files.owner, place)
   if (parts === undefined) return 'damaged'
   // Authenticated as this device's: with this version it has the shape that we write.
   const file: ErasedFile = JSON.parse(utf8Text(Buffer.concat(parts)))
@@ -89,8 +125,11 @@ async function readErased(
   return file
 }
 
-function isKept(files: CacheFiles, records: readonly string[]): boolean {
-  return files.owner.disk.stat(placeOf(files, records).path) !== undefined
+/** Also of a redaction that was made by a process that died before it could settle the file. */
+function findPlace(files: CacheFiles, records: readonly string[]): PartedPlace | undefined {
+  const { path, role } = placeOf(files, records)
+  const found = [path, path + PENDING].find((one) => files.owner.disk.stat(one) !== undefined)
+  return found === undefined ? undefined : { path: found, role }
 }
 
 /** Newest first. */
@@ -133,19 +172,21 @@ export function* groupRecords(
   return groups
 }
 
+/** The hash of its record, 64 hex digits. */
+function recordOf({ contents, storeId, epochs }: StoreSession, { oid }: CommitEntry): string {
+  return toHex(decodeCommit(storeId, epochs, oid, readCommitBytes(contents.objects, oid)).hash)
+}
+
 function describe(
-  { contents, storeId, epochs, erasures }: StoreSession,
+  session: StoreSession,
   history: History,
   commits: readonly CommitEntry[],
 ): PastRedaction {
-  const records = commits.map(({ oid }) => {
-    const bytes = readCommitBytes(contents.objects, oid)
-    return toHex(decodeCommit(storeId, epochs, oid, bytes).hash)
-  })
+  const records = commits.map((commit) => recordOf(session, commit))
   const [first] = commits
   const [redaction] = records
   assert(first !== undefined && redaction !== undefined, 'a redaction has a record')
-  const { time, deviceId, actor, session, reason } = first
+  const { time, deviceId, actor, reason } = first
   assert(actor !== undefined && reason !== undefined, 'a redact record has an actor and a reason')
   return {
     redaction,
@@ -154,10 +195,10 @@ function describe(
     time,
     deviceId: formatId('device', deviceId),
     actor,
-    session,
+    session: first.session,
     reason,
     versions: commits.flatMap(({ redacts }) => redacts.map((id) => describeVersion(history, id))),
-    hasObjectIds: isKept(erasures, records),
+    hasObjectIds: findPlace(session.erasures, records) !== undefined,
   }
 }
 

@@ -17,7 +17,7 @@ import type { StoreSession } from '../session/session.ts'
 import { otherDevices, type PendingDevice } from './acknowledgement.ts'
 import { findReached } from './certificate-check.ts'
 import { type RedactionCertificate, repeatedIn, signCertificate } from './certificate.ts'
-import { keepErased } from './past-redactions.ts'
+import { keepErased, settleErased, sweepErased } from './past-redactions.ts'
 import {
   checkConfirmed,
   Planner,
@@ -88,6 +88,7 @@ export async function redact(
     signCertificate(session, request, author, { plan, outcome })
   try {
     await session.erase()
+    settleErased(session.erasures, recordsOf(outcome))
   } catch (error) {
     // Closing the store erases too. A redaction that is done must not look refused.
     if (!hasCode(error, 'store_closed')) throw await withCertificate(session, error, certify)
@@ -128,6 +129,7 @@ async function planAndBuild(
   // As the commit at the end would, before the long work.
   await session.checkPermanent(authorTexts(author))
   const history = await session.historyNow(options)
+  await inSlices(sweepErased(session, history), options.signal)
   const { plan, entries, current } = await inSlices(planner.plan(history, options), options.signal)
   if (entries.length === 0) {
     return { built: undefined, result: { plan, outcome: undefined, pendingDevices: [] } }
@@ -139,15 +141,19 @@ async function planAndBuild(
     { entries, current, request, author },
     options,
   )
-  const { oldHead, heads, rewritten } = outcome
+  const { oldHead, rewritten } = outcome
   await keepErased(session.erasures, {
-    records: heads.map(({ record }) => toHex(record)),
+    records: recordsOf(outcome),
     oldHead,
     objectIds: [...rewritten.dead],
     mayRepeat: repeatedIn(plan),
   })
   const pendingDevices = otherDevices(session.snapshot, session.identity.deviceId)
   return { built, result: { plan, outcome, pendingDevices } }
+}
+
+function recordsOf({ heads }: Outcome): readonly string[] {
+  return heads.map(({ record }) => toHex(record))
 }
 
 function plannerOf(session: StoreSession, request: RedactionRequest): Planner {

@@ -1,8 +1,13 @@
-// The records of redactions are grouped in one pass, however many there are.
+// The records of redactions are grouped in one pass, however many there are. The next redaction
+// removes the sealed files of those that were planned and not made, and no other file.
 
+import { readdirSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
 import type { CommitEntry } from '../../../src/store/history/history-rows.ts'
 import { groupRecords } from '../../../src/store/redaction/past-redactions.ts'
+import { put } from '../../support/clones.ts'
+import { author, newStore } from '../../support/stores.ts'
 
 const COUNT = 10_000
 
@@ -77,4 +82,37 @@ test('two alike of a cloned device are both continued', () => {
     record({ height, time: 5 }),
   ])
   expect(grouped(pair).map(({ length }) => length)).toEqual([2, 2])
+})
+
+test('a redaction removes the files of attempts that were not made, and no others', async () => {
+  const { store, place } = await newStore()
+  const redact = async (path: string): Promise<string> => {
+    const versionIds = [await put({ store }, path, 'secret')]
+    await put({ store }, path, 'nothing')
+    const request = { select: { versionIds }, reason: 'legal' } as const
+    return (await store.as(author).redact(request)).certificate?.records[0] ?? ''
+  }
+  const first = await redact('/a.md')
+  const files = (): readonly string[] =>
+    readdirSync(place.stateDirectory, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.includes('.erasures/'))
+      .map((name) => `${place.stateDirectory}/${name}`)
+  const [file = ''] = files()
+  const directory = dirname(file)
+  const [unmade, dropped] = ['a'.repeat(64), 'b'.repeat(64)]
+  const temporary = `${unmade}.pending.0123456789abcdef.tmp`
+  for (const name of [`${unmade}.pending`, temporary, dropped]) {
+    writeFileSync(`${directory}/${name}`, 'sealed')
+  }
+  // As if the process had died once the branch had moved.
+  renameSync(file, `${file}.pending`)
+  expect(await store.maintenance.issueCertificate(first)).toMatchObject({ objectIds: 'known' })
+  const second = await redact('/b.md')
+  expect(files().toSorted()).toEqual(
+    [first, second, dropped].map((name) => `${directory}/${name}`).toSorted(),
+  )
+  for (const made of [first, second]) {
+    const { objectIds } = await store.maintenance.issueCertificate(made)
+    expect(objectIds).toBe('known')
+  }
 })

@@ -15,6 +15,17 @@ const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 const METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 const SCRAPE_MS = 10_000
 
+/** The figures of the process: its observers run until it ends, so that all servers share them. */
+let ofProcess: Registry | undefined
+
+function figuresOfProcess(): Registry {
+  if (ofProcess === undefined) {
+    ofProcess = new Registry()
+    collectDefaultMetrics({ register: ofProcess })
+  }
+  return ofProcess
+}
+
 export class Metrics {
   readonly #registry = new Registry()
   readonly #registers = [this.#registry]
@@ -45,10 +56,6 @@ export class Metrics {
   })
   #server: HttpServer | undefined
 
-  constructor() {
-    collectDefaultMetrics({ register: this.#registry })
-  }
-
   watch(host: Host): void {
     const gauge: Gauge = new Gauge({
       name: 'gitlocket_open_stores',
@@ -71,8 +78,9 @@ export class Metrics {
 
   /** Returns the URL of the figures. Throws `invalid_input`. */
   async listen({ port, host = HOST_DEFAULT }: MetricsOptions): Promise<string> {
+    const registries = [figuresOfProcess(), this.#registry]
     this.#server = createServer({ requestTimeout: SCRAPE_MS }, ({ method, url }, answer) => {
-      if (method === 'GET' && url === '/metrics') void this.#write(answer)
+      if (method === 'GET' && url === '/metrics') void write(answer, registries)
       else answer.writeHead(404).end()
     })
     return `${await listenOn(this.#server, port, host, 'http')}/metrics`
@@ -85,9 +93,9 @@ export class Metrics {
     server.closeAllConnections()
     await once(server, 'close')
   }
+}
 
-  async #write(answer: ServerResponse): Promise<void> {
-    const text = await this.#registry.metrics()
-    answer.writeHead(200, { 'content-type': this.#registry.contentType }).end(text)
-  }
+async function write(answer: ServerResponse, registries: readonly Registry[]): Promise<void> {
+  const texts = await Promise.all(registries.map((one) => one.metrics()))
+  answer.writeHead(200, { 'content-type': Registry.PROMETHEUS_CONTENT_TYPE }).end(texts.join(''))
 }

@@ -1,6 +1,7 @@
 // The figures of a server for Prometheus: what they count, and what no label holds.
 
-import { expect, test } from 'vitest'
+import perfHooks from 'node:perf_hooks'
+import { expect, test, vi } from 'vitest'
 import { newServedStore, serveStores } from '../../support/served-stores.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 
@@ -33,6 +34,20 @@ test('requests are counted by method, pattern and status', async () => {
   const text = lines.join('\n')
   expect(text).toMatch(/^nodejs_eventloop_lag_seconds \d/m)
   expect(text).not.toMatch(/canary|memstore_|apikey_/i)
+})
+
+test('servers of one process share its observers, which cannot be stopped', async () => {
+  const observers = vi.spyOn(perfHooks, 'monitorEventLoopDelay')
+  for (let count = 0; count < 3; count += 1) {
+    const served = await serveStores({ metrics: { port: 0 } })
+    const { metricsUrl } = await served.server.listen()
+    const text = (await readMetrics(metricsUrl)).join('\n')
+    expect(text.match(/^# TYPE nodejs_eventloop_lag_seconds /gm)).toHaveLength(1)
+    expect(text).toMatch(/^gitlocket_open_stores 0$/m)
+    await served.server.close()
+  }
+  expect(observers.mock.calls.length).toBeLessThanOrEqual(1)
+  observers.mockRestore()
 })
 
 test('failures outside of requests are counted by their code', async () => {

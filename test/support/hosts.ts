@@ -2,7 +2,7 @@
 
 import { type HostAdministration, openAdministrationOf } from '../../src/hosting/administration.ts'
 import type { Caller } from '../../src/hosting/credentials.ts'
-import { DataDirectory } from '../../src/hosting/data-directory.ts'
+import { DataDirectory, type HostPlaces } from '../../src/hosting/data-directory.ts'
 import type { HostBackend, HostNotice } from '../../src/hosting/host-backend.ts'
 import { type Host, type HostOptions, openHostOn } from '../../src/hosting/host.ts'
 import { generateIdentity, generateOperatorSecret, type Identity } from '../../src/index.ts'
@@ -16,6 +16,8 @@ export interface HostPlace {
   readonly operatorSecret: string
   /** What several servers share; undefined for a data directory, which has one. */
   readonly shared?: SharedPlace
+  /** Opens a backend of another kind. */
+  readonly open?: (places: HostPlaces) => Promise<HostBackend>
 }
 
 /** Shared: making one takes longer than a test. */
@@ -37,8 +39,12 @@ export function newSharedPlace(): HostPlace {
   return { ...newHostPlace(), shared: new SharedPlace() }
 }
 
-function backendOf({ shared, ...place }: HostPlace, options: Partial<HostOptions>): HostBackend {
+async function backendOf(
+  { shared, open, ...place }: HostPlace,
+  options: Partial<HostOptions>,
+): Promise<HostBackend> {
   const places = { ...place, ...options }
+  if (open !== undefined) return open(places)
   return shared === undefined ? new DataDirectory(places) : new VolatileBackend(shared, places)
 }
 
@@ -61,15 +67,15 @@ export async function newHost(
   const notices: HostNotice[] = []
   const notice = (one: HostNotice): number => notices.push(one)
   const { operatorSecret: secret } = place
-  const backend = backendOf(place, options)
+  const backend = await backendOf(place, options)
   const host = await openHostOn(backend, { operatorSecret: secret, notice, ...options })
   const token = await newToken(place)
   return { host, place, token, notices, caller: await callerOf(host, token) }
 }
 
 /** The command line, next to servers. */
-export function administrationOf(place: HostPlace): Promise<HostAdministration> {
-  return openAdministrationOf(backendOf(place, {}))
+export async function administrationOf(place: HostPlace): Promise<HostAdministration> {
+  return openAdministrationOf(await backendOf(place, {}))
 }
 
 export async function newToken(place: HostPlace, workspaceId?: string): Promise<string> {

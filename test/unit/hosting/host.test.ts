@@ -14,13 +14,11 @@ import { cachesOfProcess } from '../../../src/cache-budget.ts'
 import { systemDisk } from '../../../src/disk/disk.ts'
 import { filesBelow } from '../../../src/disk/file-sweep.ts'
 import { StoreError } from '../../../src/errors.ts'
-import { rotateOperator } from '../../../src/hosting/administration.ts'
 import { Catalogue } from '../../../src/hosting/catalogue.ts'
 import { DataDirectory } from '../../../src/hosting/data-directory.ts'
 import { openHost } from '../../../src/hosting/host.ts'
-import { generateOperatorSecret, type MemoryStore, openStore } from '../../../src/index.ts'
+import { openStore } from '../../../src/index.ts'
 import {
-  administrationOf,
   callerOf,
   hostKinds,
   type HostPlace,
@@ -64,23 +62,6 @@ test.each(hostKinds)(
   },
 )
 
-test.each(hostKinds)(
-  'of changes of settings at once, all are made, and the list has the last (in $kind)',
-  async ({ newPlace }) => {
-    const { host, caller } = await newHost({}, newPlace())
-    const { storeId } = await host.create(caller, { ...settings, metadata: {} })
-    const keys = Array.from({ length: 10 }, (_, index) => `key ${index}`)
-    const changes = keys.map((key) =>
-      host.updateSettings(caller, storeId, ({ metadata }) => ({
-        metadata: { ...metadata, [key]: '' },
-      })),
-    )
-    await Promise.all(changes)
-    expect(Object.keys((await host.get(caller, storeId)).metadata).toSorted()).toEqual(keys)
-    await host.close()
-  },
-)
-
 test.each(hostKinds)('refused settings change nothing (in $kind)', async ({ newPlace }) => {
   const { host, caller, place } = await newHost({}, newPlace())
   const refused = { code: 'invalid_input' }
@@ -93,39 +74,6 @@ test.each(hostKinds)('refused settings change nothing (in $kind)', async ({ newP
   expect(readdirSync(`${place.dataDirectory}/unfinished`)).toEqual([])
   await host.close()
 })
-
-test.each(hostKinds)(
-  'stores are listed newest first, in pages that a restart does not end (in $kind)',
-  async ({ newPlace }) => {
-    let time = Date.UTC(2100, 0, 1)
-    const clock = (): number => time
-    const { host, caller, token, place } = await newHost({ clock }, newPlace())
-    const made: string[] = []
-    for (const name of ['a', 'b', 'c', 'd', 'e']) {
-      made.push((await host.create(caller, { ...settings, name })).storeId)
-      // Two of one time.
-      if (name !== 'b') time += 1000
-    }
-    await host.updateSettings(caller, made[3] ?? '', () => ({ archivedAt: time }))
-    const namesOf = (page: { data: readonly { name: string }[] }): string =>
-      page.data.map(({ name }) => name).join('')
-    const all = namesOf(await host.list(caller, { limit: 20, includeArchived: true }))
-    expect(['edcba', 'edbca']).toContain(all)
-    const live = all.replace('d', '')
-    const first = await host.list(caller, { limit: 2 })
-    await host.close()
-    const again = (await newHost({ clock }, place)).host
-    const same = await callerOf(again, token)
-    const second = await again.list(same, { limit: 2, page: first.nextPage })
-    expect([namesOf(first), namesOf(second)]).toEqual([live.slice(0, 2), live.slice(2, 4)])
-    expect(second.nextPage).toBeUndefined()
-    const since = time - 3000
-    expect(namesOf(await again.list(same, { limit: 9, since, until: time - 1000 }))).toBe(
-      live.slice(0, -1),
-    )
-    await again.close()
-  },
-)
 
 test('a second server is refused, and the directory is free after the first', async () => {
   const { host, place } = await newHost()
@@ -283,36 +231,6 @@ test('its stores have a share of its memory for their caches, and not that of ot
   })
   await host.close()
 })
-
-test.each(hostKinds)('after its end a host takes nothing on (in $kind)', async ({ newPlace }) => {
-  const { host, caller } = await newHost({}, newPlace())
-  await Promise.all([host.create(caller, settings), host.close()])
-  await expect(host.create(caller, settings)).rejects.toMatchObject({ code: 'store_closed' })
-})
-
-test.each(hostKinds)(
-  'the operator secret is rotated while the server runs (in $kind)',
-  async ({ newPlace }) => {
-    const { host, caller, place } = await newHost({}, newPlace())
-    const { storeId } = await host.create(caller, settings)
-    const administration = await administrationOf(place)
-    const operatorSecret = await generateOperatorSecret()
-    const rotation = {
-      storeIds: (await administration.stores()).map((store) => store.storeId),
-      use: (id: string, work: (store: MemoryStore) => Promise<boolean>) =>
-        administration.use(id, work),
-      operatorSecret,
-      actor: { type: 'user', id: 'operator' } as const,
-    }
-    expect(await rotateOperator(rotation)).toEqual({ rotated: 1, unchanged: 0, failed: [] })
-    await expect(administration.use('memstore_no', async () => {})).rejects.toMatchObject({
-      code: 'not_found',
-    })
-    await administration.close()
-    await host.use(caller, storeId, (_, me) => me.write('/a.md', 'after'))
-    await host.close()
-  },
-)
 
 test('a store whose files could not be erased is erased later', async () => {
   let failing = true

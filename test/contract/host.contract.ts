@@ -161,7 +161,7 @@ export function describeHost(kind: string, newPlace: () => Promise<HostPlace>): 
       await host.close()
     })
 
-    test('a session reaches its stores until it ends or expires, also after a restart', async () => {
+    test('a session reaches its stores until it ends or expires, across a restart', async () => {
       let time = Date.UTC(2100, 0, 1)
       const clock = (): number => time
       const { host, caller, place } = await newHost({ clock }, await newPlace())

@@ -172,6 +172,7 @@ describe.skipIf(missing)(`memories in a browser${note}`, { tags: ['slow'] }, () 
     await page.getByText('Nothing overlaps.').waitFor()
     expect((await contentsOf(store))['/todo.md']).toMatch(/^one.*theirs\n$/s)
     await page.locator('.cm-merge-b', { hasText: 'mine one' }).waitFor()
+    await page.getByRole('button', { name: 'Take the current text here' }).first().waitFor()
     expect(await page.getByRole('alert').allTextContents()).toEqual([])
     await expectAccessible(page)
     // A third one is seen again.

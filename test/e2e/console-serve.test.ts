@@ -45,10 +45,13 @@ describe.skipIf(missing)(`the console of a server${note}`, { tags: ['slow'] }, (
       expect(answer.status).toBe(200)
       return jsonOf(answer)
     }
+    const { page } = await consolePage(await browser(), address)
+    await page.getByText('The server has no store yet').waitFor()
+    await expectAccessible(page)
     const [one, two] = [await api('', { name: 'one' }), await api('', { name: 'two' })]
     await api(`/${one['id']}/memories`, { path: '/of-one.md', content: 'text of one' })
     await api(`/${two['id']}/memories`, { path: '/of-two.md', content: 'text of two' })
-    const { page } = await consolePage(await browser(), address)
+    await page.reload()
     await page.getByRole('link', { name: 'one' }).waitFor()
     await expectAccessible(page)
     await page.getByRole('link', { name: 'one' }).click()

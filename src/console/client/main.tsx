@@ -59,7 +59,7 @@ function wordsOf(reason: LockReason): string {
 
 /** A server has a console of all its stores. */
 function command(): string {
-  return (stores.peek()?.length ?? 0) > 0 ? 'gitlocket serve --console' : 'gitlocket console'
+  return typeof stores.peek() === 'object' ? 'gitlocket serve --console' : 'gitlocket console'
 }
 
 function NoKey() {
@@ -76,8 +76,8 @@ function NoKey() {
   )
 }
 
-/** The stores of a server, of which one is chosen; empty for a console of one store. */
-const stores = signal<readonly ConsoleStore[] | undefined>(undefined)
+/** The stores of a server, of which one is chosen, or a console's only one; undefined before. */
+const stores = signal<readonly ConsoleStore[] | 'one' | undefined>(undefined)
 
 function Stores() {
   const { query } = useLocation()
@@ -89,11 +89,14 @@ function Stores() {
     if (isChoosing || stores.peek() === undefined) void readStores()
   }, [isChoosing])
   if (stores.value === undefined) return null
-  if (stores.value.length === 0 || store !== undefined) return <Frame key={store ?? ''} />
+  if (stores.value === 'one' || store !== undefined) return <Frame key={store ?? ''} />
   return (
     <main class="outside">
       <Logo />
       <h1>Memory stores</h1>
+      {stores.value.length === 0 && (
+        <p>The server has no store yet. Create one through its API, then reload this page.</p>
+      )}
       <ul class="hits">
         {stores.value.map(({ storeId, name }) => (
           <li key={storeId}>
@@ -107,10 +110,14 @@ function Stores() {
   )
 }
 
+interface StoresAnswer {
+  readonly stores?: readonly ConsoleStore[]
+}
+
 async function readStores(): Promise<void> {
   const answer = await fetch('/stores', { method: 'POST', headers: authorization() })
   if (!answer.ok) endSession({ why: 'unknown' })
-  else stores.value = (await jsonOf<{ readonly stores: readonly ConsoleStore[] }>(answer)).stores
+  else stores.value = (await jsonOf<StoresAnswer>(answer)).stores ?? 'one'
 }
 
 const place = document.getElementById('page')

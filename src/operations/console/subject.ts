@@ -36,7 +36,8 @@ export interface ConsoleStore {
 
 /** The stores of one console: one, or those of a server. */
 export interface ConsoleSubjects {
-  readonly stores: () => Promise<readonly ConsoleStore[]>
+  /** The list of a server, possibly empty; undefined for a console of one store. */
+  readonly stores: () => Promise<readonly ConsoleStore[] | undefined>
   /** The only one, if none is named; undefined for one that there is not. */
   readonly find: (storeId: string | undefined) => Promise<ConsoleSubject | undefined>
 }
@@ -44,7 +45,7 @@ export interface ConsoleSubjects {
 /** The subjects of a console that shows one store. */
 export function onlySubject(subject: ConsoleSubject): ConsoleSubjects {
   return {
-    stores: async () => [],
+    stores: async () => undefined,
     find: async (storeId) => (storeId === undefined ? subject : undefined),
   }
 }

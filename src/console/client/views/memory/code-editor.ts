@@ -64,10 +64,21 @@ export function showMerge(parent: HTMLElement, options: MergeEditorOptions): Sho
     b: { doc: options.text, extensions: extensionsOf(options) },
     parent,
     revertControls: 'a-to-b',
+    renderRevertControl: takeButton,
     collapseUnchanged: { margin: 3, minSize: 6 },
   })
   takeFocus(view.b)
   return view
+}
+
+/** Stands next to each difference; the view knows which. */
+function takeButton(): HTMLElement {
+  const button = document.createElement('button')
+  button.type = 'button'
+  button.title = 'Take the current text here'
+  button.ariaLabel = button.title
+  button.textContent = '→'
+  return button
 }
 
 /** The editor may load late: a field that someone types in keeps the focus. */

@@ -102,8 +102,10 @@ function Others({ now, merged, draft }: OthersProps) {
   if (now.sha256 !== draft.expectedSha256) {
     return (
       <p class="banner" role="status">
-        <Writer version={now.version} /> has changed this memory since you began. Save merges your
-        text with it, and shows you the result first.
+        <span>
+          <Writer version={now.version} /> has changed this memory since you began. Save merges your
+          text with it, and shows you the result first.
+        </span>
       </p>
     )
   }
@@ -111,8 +113,10 @@ function Others({ now, merged, draft }: OthersProps) {
   const how = overlapsIn(merged) === 0 ? 'Nothing overlaps.' : 'It has what you chose.'
   return (
     <p class="banner" role="status">
-      Merged with the change by <Writer version={merged.theirs.version} />. {how} The current text
-      is at the left, your merged text at the right. Nothing is saved yet.
+      <span>
+        Merged with the change by <Writer version={merged.theirs.version} />. {how} The current text
+        is at the left, your merged text at the right. Nothing is saved yet.
+      </span>
     </p>
   )
 }
@@ -161,8 +165,10 @@ function Overlaps({ path, merged, onChosen, onDiscard }: OverlapsProps) {
       })}
     >
       <p class="banner" role="alert">
-        <Writer version={theirs.version} /> has changed the same lines as you. Choose what to keep;
-        everything else is merged. Nothing is saved yet.
+        <span>
+          <Writer version={theirs.version} /> has changed the same lines as you. Choose what to
+          keep; everything else is merged. Nothing is saved yet.
+        </span>
       </p>
       {places.map(({ part, index }, at) => (
         <fieldset key={index}>

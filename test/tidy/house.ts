@@ -9,7 +9,7 @@ import type { SourceFile } from './source.ts'
 const limits = {
   'lines of src': 99_700,
   'files of src': 621,
-  'lines of test and scripts': 118_100,
+  'lines of test and scripts': 118_400,
   'percent of lines in src that are statements, at least': 50,
   'files of src with one importer': 161,
   'files of src of at most 40 lines': 46,

@@ -23,8 +23,10 @@ import { openKeyring } from '../../src/keys/keyring.ts'
 import { operatorRecoveryKey } from '../../src/keys/recovery.ts'
 import type { Unlock } from '../../src/keys/unlock.ts'
 import { placedTime } from '../../src/store/history/record-times.ts'
+import { readCertificate } from '../../src/store/redaction/certificate-text.ts'
 import { inSlices } from '../../src/time-slice.ts'
 import { makeHistory } from '../support/histories.ts'
+import * as certificate from '../support/reference/certificate.ts'
 import * as commit from '../support/reference/commit.ts'
 import * as detail from '../support/reference/detail.ts'
 import * as deviceCard from '../support/reference/device-card.ts'
@@ -129,6 +131,13 @@ export const judges: Readonly<Record<Group, Judge>> = {
   directories: {
     product: (v) => toHex(encodeDirectory(decodeDirectory(padded(v)))),
     reference: (v) => toHex(directory.encodeDirectory(directory.decodeDirectory(padded(v)))),
+  },
+  certificates: {
+    product(v) {
+      const { signature: _, ...statement } = readCertificate(text(v))
+      return JSON.stringify(statement)
+    },
+    reference: (v) => certificate.readCertificate(text(v)),
   },
   keyrings: { product: keyringByProduct, reference: keyringByReference },
   commits: { product: commitByProduct, reference: commitByReference },

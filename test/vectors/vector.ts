@@ -31,6 +31,7 @@ export const groups = [
   'keyrings',
   'commits',
   'times',
+  'certificates',
   'stores',
 ] as const
 export type Group = (typeof groups)[number]

@@ -47,7 +47,6 @@ describe.each(groups)('%s', (group) => {
 /** Rules that no vector of a few bytes can show, or that need more than the frozen files. */
 const elsewhere: ReadonlySet<string> = new Set([
   'anchor_corrupt',
-  'certificate_invalid',
   'commit_too_large',
   'freshness_corrupt',
   'left_out_corrupt',

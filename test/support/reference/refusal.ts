@@ -4,6 +4,7 @@
 // docs/FORMAT.md.
 
 export type Refusal =
+  | 'certificate_invalid'
   | 'not_a_store'
   | 'upgrade_required'
   | 'incomplete_clone'

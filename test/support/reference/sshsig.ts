@@ -7,12 +7,12 @@ import { sha512 } from './hash.ts'
 import { publicKeyOf, sign } from './signature.ts'
 
 /** An SSH string: u32 length and bytes. */
-function sshString(value: Uint8Array | string): Uint8Array {
+export function sshString(value: Uint8Array | string): Uint8Array {
   const bytes = typeof value === 'string' ? utf8(value) : value
   return concat(u32(bytes.length), bytes)
 }
 
-function sshPublicKey(publicKey: Uint8Array): Uint8Array {
+export function sshPublicKey(publicKey: Uint8Array): Uint8Array {
   return concat(sshString('ssh-ed25519'), sshString(publicKey))
 }
 

@@ -33,6 +33,7 @@ const layers = {
   packing: ['git/maintenance/pack-job-worker.ts'],
   verifying: ['store/verify/verify-worker.ts'],
   read: ['cli/commands/read.ts', 'cli/text/device-text.ts', 'store/open.ts'],
+  table: ['cli/text/table.ts'],
   write: ['cli/commands/write.ts'],
   patch: ['cli/text/patch-text.ts'],
   search: ['store/search/search.ts'],

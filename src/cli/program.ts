@@ -43,7 +43,7 @@ export async function runProgram(
   try {
     const invocation = await parseCommandLine(args)
     if (invocation.type === 'version') return await print(versionAnswer(), json)
-    environment = readEnvironment(invocation.input?.text('store'))
+    environment = readEnvironment(invocation.input)
     // A program that calls without a verb gets help, as does one that cannot read a screen.
     const isHome = invocation.type === 'home' && environment.terminal.output && !json
     if (invocation.type === 'help' || (invocation.type === 'home' && !isHome)) {

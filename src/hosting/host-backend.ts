@@ -2,6 +2,7 @@
 // that a crash left unfinished. A data directory is one kind (data-directory.ts); a database that
 // several servers share is another. Decides nothing about stores: `hosted-stores.ts` does.
 
+import type { Progress } from '../async.ts'
 import type { CacheBudget } from '../cache-budget.ts'
 import type { Clock } from '../clock.ts'
 import type { Random } from '../crypto/random.ts'
@@ -49,6 +50,8 @@ export type HostJob = 'sweep' | 'sync'
 
 /** How a store is opened. */
 export interface StoreUse {
+  readonly progress?: Progress
+  readonly signal?: AbortSignal
   /** What its caches may hold, together with those of other stores. */
   readonly cacheBudget?: CacheBudget
   /** Accepts once a store that was restored to an older state. */

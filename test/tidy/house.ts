@@ -7,7 +7,7 @@ import type { SourceFile } from './source.ts'
 
 /** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
-  'lines of src': 99_700,
+  'lines of src': 99_900,
   'files of src': 621,
   'lines of test and scripts': 118_400,
   'percent of lines in src that are statements, at least': 50,

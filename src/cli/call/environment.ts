@@ -39,6 +39,8 @@ export interface Environment {
   readonly newPassphraseFile: string | undefined
   readonly recoveryKeyFile: string | undefined
   readonly operatorSecretFile: string | undefined
+  /** The store if it is named by its id, `memstore_…`: one of an engine. */
+  readonly namedStore: string | undefined
   /** The address of a database that several servers share; it may hold a password. */
   readonly engineAddress: string | undefined
   /** The key of an account of the Memory Stores API, or a file with it. */
@@ -124,8 +126,13 @@ export const variables: Readonly<Record<string, string>> = {
   NO_COLOR: 'No colours, unless --color is given',
 }
 
-/** `storeOption` is the value of --store, which takes precedence over the variable. */
-export function readEnvironment(storeOption: string | undefined): Environment {
+interface GivenOptions {
+  text(name: string): string | undefined
+}
+
+/** --store and --engine take precedence over the variables. */
+export function readEnvironment(given: GivenOptions | undefined): Environment {
+  const storeOption = given?.text('store')
   const places = defaultPlaces(process.env)
   return {
     get storeDirectory() {
@@ -155,9 +162,15 @@ export function readEnvironment(storeOption: string | undefined): Environment {
       return basicMemoryDirectories()
     },
     ...readVariables(),
+    namedStore: [storeOption ?? variable('GITLOCKET_STORE')].find((text) => isStoreId(text)),
+    engineAddress: given?.text('engine') ?? takeVariable('GITLOCKET_ENGINE'),
     hostName: hostname(),
     terminal: readTerminal(),
   }
+}
+
+function isStoreId(text: string | undefined): boolean {
+  return text !== undefined && /^memstore_[0-7][0-9a-hjkmnp-tv-z]{25}$/.test(text)
 }
 
 /** As basic-memory resolves them; older versions know no XDG_CONFIG_HOME. */
@@ -177,7 +190,6 @@ function readVariables() {
     newPassphraseFile: variable('GITLOCKET_NEW_PASSPHRASE_FILE'),
     recoveryKeyFile: variable('GITLOCKET_RECOVERY_KEY_FILE'),
     operatorSecretFile: variable('GITLOCKET_OPERATOR_SECRET_FILE'),
-    engineAddress: takeVariable('GITLOCKET_ENGINE'),
     anthropicApiKey: variable('ANTHROPIC_API_KEY'),
     anthropicApiKeyFile: variable('ANTHROPIC_API_KEY_FILE'),
     certificatesFile: variable('GIT_SSL_CAINFO'),

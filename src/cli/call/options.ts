@@ -9,6 +9,8 @@ import { type Context, type Input, type OptionTexts, usageError } from './comman
 /** Options of every verb, before or after it. */
 export const globalOptions: OptionTexts = {
   '--store <directory>': 'The store; else GITLOCKET_STORE, else the default',
+  '--engine <address>':
+    'A database of shared stores, for --store memstore_…; else GITLOCKET_ENGINE',
   '--json': 'Print one JSON value instead of text',
   '--utc': 'Show exact times, in UTC',
   '-h, --help': 'Show help',

@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { EngineBackend } from '../../engine/engine-backend.ts'
 import type { EngineOptions } from '../../engine/engine.ts'
+import type { StoreUse } from '../../hosting/host-backend.ts'
 import type { Identity } from '../../keys/identity.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
 import { type Context, type Input, type OptionTexts, usageError } from '../call/command.ts'
 import { sizeOf } from '../call/options.ts'
 import { readPlainFile } from '../machine/files.ts'
@@ -12,7 +14,6 @@ import { readPlainFile } from '../machine/files.ts'
 const CONNECTIONS_MAX = 1000
 
 export const engineOptions: OptionTexts = {
-  '--engine <address>': 'A database: postgres://user:password@host/database; else GITLOCKET_ENGINE',
   '--engine-ca <file>': 'Certificates in PEM to trust for it, in place of those of the system',
   '--engine-insecure': 'Allow a connection in plaintext to another machine',
   '--engine-connections <number>': 'The most connections of this process; else 16',
@@ -28,7 +29,7 @@ export const sharedOptions: OptionTexts = {
 
 /** Undefined if neither option nor variable names an engine. */
 function findEngine({ environment }: Context, input: Input): EngineOptions | undefined {
-  const url = input.text('engine') ?? environment.engineAddress
+  const url = environment.engineAddress
   if (url === undefined) return undefined
   const ca = input.text('engine-ca')
   return {
@@ -60,8 +61,38 @@ export async function openBackend(
     ...engine,
     identity,
     clock: context.clock,
-    replicaDirectory: resolve(input.text('replicas') ?? join(tmpdir(), 'gitlocket-replicas')),
+    replicaDirectory: resolve(input.text('replicas') ?? replicasDefault()),
     replicaBytes: sizeOf(input, 'replica-bytes'),
     stateDirectory: state === undefined ? undefined : resolve(state),
   })
+}
+
+/** Opens the store that --store names by its id. Call it if there is an engine. */
+export async function openSharedStore(
+  { environment, clock }: Context,
+  identity: Identity,
+  use: StoreUse,
+): Promise<OpenedShared> {
+  const { engineAddress: url = '', namedStore: storeId = '' } = environment
+  const { EngineBackend: Backend } = await import('../../engine/engine-backend.ts')
+  const { stateDirectory } = environment
+  const place = { replicaDirectory: replicasDefault(), stateDirectory }
+  const backend = await Backend.open({ url, identity, clock, connections: 4, ...place })
+  try {
+    const store = await backend.openStore(storeId, use)
+    return { store, leave: () => backend.close() }
+  } catch (error) {
+    await backend.close()
+    throw error
+  }
+}
+
+interface OpenedShared {
+  readonly store: MemoryStore
+  /** Call it once the store is closed. */
+  readonly leave: () => Promise<void>
+}
+
+function replicasDefault(): string {
+  return join(tmpdir(), 'gitlocket-replicas')
 }

@@ -49,30 +49,43 @@ export function isStoreHere({ environment }: Context): boolean {
 export async function withStore<T>(
   context: Context,
   work: (store: MemoryStore) => Promise<T>,
-  accepting: Pick<OpenOptions, 'acceptRolledBack'> = {},
+  accepting: Accepting = {},
 ): Promise<T> {
+  const { store, leave } = await open(context, accepting)
+  try {
+    return await closing(store, async () => {
+      const result = await work(store)
+      const { clockLeap } = store.maintenance
+      const notice = clockLeap === undefined ? [] : [clockNotice(context, clockLeap)]
+      // A command may open the store twice.
+      context.notices.push(...notice.filter((text) => !context.notices.includes(text)))
+      return result
+    })
+  } finally {
+    await leave()
+  }
+}
+
+type Accepting = Pick<OpenOptions, 'acceptRolledBack'>
+
+/** Opens the store of an engine if it is named so, or else the one in its directory. */
+async function open(context: Context, accepting: Accepting) {
   const { environment } = context
-  checkIsHere(environment)
+  const isShared = environment.namedStore !== undefined && environment.engineAddress !== undefined
+  if (!isShared) checkIsHere(environment)
   const identity = getIdentity(environment)
-  const store = await withProgress(context, 'Verifying the history', (options) =>
-    openStore({
-      directory: environment.storeDirectory,
-      stateDirectory: environment.stateDirectory,
-      identity,
-      ...options,
-      ...accepting,
-    }),
-  ).catch((error: unknown) => {
+  return withProgress(context, 'Verifying the history', async (options) => {
+    if (isShared) {
+      // Loaded on demand: few stores are shared.
+      const { openSharedStore } = await import('./engine.ts')
+      return openSharedStore(context, identity, { ...options, ...accepting })
+    }
+    const { storeDirectory: directory, stateDirectory } = environment
+    const store = await openStore({ directory, stateDirectory, identity, ...options, ...accepting })
+    noteStoreHere(environment, store.id)
+    return { store, leave: async () => undefined }
+  }).catch((error: unknown) => {
     throw explained(context, error)
-  })
-  noteStoreHere(environment, store.id)
-  return closing(store, async () => {
-    const result = await work(store)
-    const { clockLeap } = store.maintenance
-    const notice = clockLeap === undefined ? [] : [clockNotice(context, clockLeap)]
-    // A command may open the store twice.
-    context.notices.push(...notice.filter((text) => !context.notices.includes(text)))
-    return result
   })
 }
 

@@ -22,7 +22,7 @@ import {
   takeNote,
   writeNote,
 } from './replica-repository.ts'
-import type { LogBase, LogEntry, LogPosition, SharedLog } from './shared-log.ts'
+import type { LogBase, LogEntry, LogPosition, PartsRef, SharedLog } from './shared-log.ts'
 
 /** Entries are read in batches of about this size. */
 const READ_BYTES = 8 * MEBIBYTE
@@ -206,7 +206,7 @@ export class Replica {
     this.disk.removeTree(place)
   }
 
-  /** Repeats entries up to a gap. False if they are of another history. */
+  /** Repeats entries up to a gap. False if they are of another history, or have lost parts. */
   async #apply(entries: readonly LogEntry[]): Promise<boolean> {
     let plain: LogEntry[] = []
     let transitions: Transition[] = []
@@ -232,6 +232,7 @@ export class Replica {
       await flush()
       return true
     } catch (error) {
+      if (error instanceof MissingParts) return false
       if (hasCode(error, 'ref_conflict', 'not_found', 'invalid_input')) return false
       throw error
     }
@@ -240,7 +241,7 @@ export class Replica {
   /** Returns the bytes of its parts. */
   async #applyOne(entry: Entry): Promise<number> {
     const { exchange } = this.#store
-    if (entry.kind === 'commit') return this.#commitLarge(entry.transitions, entry.parts?.id)
+    if (entry.kind === 'commit') return this.#commitLarge(entry.transitions, entry.parts)
     if (entry.kind === 'packs') return this.#acceptPacks(entry)
     if (entry.kind === 'ref') await exchange.track(entry.name, entry.commit ?? undefined)
     else if (entry.url === null) await exchange.removeRemote(entry.name)
@@ -253,12 +254,15 @@ export class Replica {
     if (transitions.length > 0) await store.exclusive(() => store.commit(transitions))
   }
 
-  async #commitLarge(transitions: readonly Transition[], id: string | undefined): Promise<number> {
+  async #commitLarge(
+    transitions: readonly Transition[],
+    { id, count }: PartsRef = noParts,
+  ): Promise<number> {
     const store = this.#store
     let bytes = 0
     await store.exclusive(async () => {
-      if (id !== undefined) {
-        for await (const part of this.log.parts(id)) {
+      if (count > 0) {
+        for await (const part of take(this.log.parts(id)[Symbol.asyncIterator](), count)) {
           bytes += part.length
           await store.stage(decodeObjects(part))
         }
@@ -292,11 +296,16 @@ function isErasure(entry: Entry): boolean {
   return entry.kind === 'commit' && entry.transitions.some(({ dead }) => dead !== undefined)
 }
 
+/** Another server has made a base, and removed the entry with its parts. */
+class MissingParts extends Error {}
+
+const noParts: PartsRef = { id: '', count: 0 }
+
 /** The next `count` parts. */
 async function* take(parts: AsyncIterator<Uint8Array>, count: number): AsyncGenerator<Uint8Array> {
   for (let taken = 0; taken < count; taken += 1) {
     const { value, done } = await parts.next()
-    if (done === true) throw damagedLog('parts of a pack are missing')
+    if (done === true) throw new MissingParts()
     yield value
   }
 }

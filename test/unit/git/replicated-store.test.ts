@@ -104,6 +104,29 @@ describe('two servers', () => {
     await b.close()
   })
 
+  test('an entry whose parts a base removes while they are read comes with that base', async () => {
+    const log = new VolatileLog()
+    const [a, b] = [await open(log), await open(log)]
+    const history = new TestHistory(15)
+    await commit(a, history.next(), largeTransition(history))
+    let parts = 0
+    log.before = async (operation) => {
+      if (operation !== 'parts') return
+      parts += 1
+      if (parts !== 2) return
+      log.before = async () => undefined
+      for (let base = 0; base < 2; base += 1) {
+        await commit(a, history.next())
+        await a.compact()
+      }
+    }
+    await b.renew?.()
+    expect(b.head).toBe(history.head)
+    expectAllReadable(b, history.transitions)
+    await a.close()
+    await b.close()
+  })
+
   test('staged parts of a turn without a commit are removed', async () => {
     const log = new VolatileLog()
     const a = await open(log)

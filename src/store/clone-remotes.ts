@@ -38,8 +38,11 @@ export function findCloneHead(directory: string): Promise<Oid | undefined> {
 }
 
 /** Those that this device has synced a store with, even if the store itself no longer exists. */
-export function listSeenRemotes(places: StorePlaces, storeId: string): readonly Remote[] {
-  return localFiles(places, parseId('store', storeId)).seenRemotes.list()
+export async function listSeenRemotes(
+  places: StorePlaces,
+  storeId: string,
+): Promise<readonly Remote[]> {
+  return (await localFiles(places, parseId('store', storeId))).seenRemotes.list()
 }
 
 /** Throws `not_found`. */

@@ -101,7 +101,7 @@ export async function createStoreAt(
   const id = formatId('store', storeId)
   const options = { ...given, directory: await place(id) }
   const objects = await createObjects(options, id)
-  const files = localFiles(options, storeId)
+  const files = await localFiles(options, storeId)
   try {
     await objects.exclusive(async () => {
       checkIsNew(objects)

@@ -98,8 +98,11 @@ async function joinOnce(staged: StagedClone, options: JoinOptions): Promise<Memo
 async function keepSeen(scratch: StorePlaces, options: JoinOptions, store: string): Promise<void> {
   const storeId = parseId('store', store)
   const [name, { url }] = [nameOf(options), addressOf(options)]
-  const seen = localFiles({ ...options, ...scratch }, storeId).seenRemotes.find(name, url)
-  if (seen !== undefined) await localFiles(options, storeId).seenRemotes.note(name, url, seen)
+  const before = await localFiles({ ...options, ...scratch }, storeId)
+  const seen = await before.seenRemotes.find(name, url)
+  if (seen === undefined) return
+  const { seenRemotes } = await localFiles(options, storeId)
+  await seenRemotes.note(name, url, seen)
 }
 
 function syncOptionsOf(options: JoinOptions): StoreSyncOptions {

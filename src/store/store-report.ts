@@ -132,18 +132,21 @@ export async function readStatus(session: StoreSession): Promise<StoreStatus> {
       passphraseQuota: snapshot.keyring.directory.quota,
       storage: objects.status(),
       reclaimable: objects.reclaimable(),
-      membershipPending: session.seenRemotes.pending() !== undefined,
-      waitingRemovals: session.seenRemotes.removals(),
-      membershipRemote: findMembershipRemote(session)?.name,
+      membershipPending: (await session.seenRemotes.pending()) !== undefined,
+      waitingRemovals: await session.seenRemotes.removals(),
+      membershipRemote: (await findMembershipRemote(session))?.name,
       clockLeap: session.clock.findLeap(snapshot),
     }
   })
 }
 
-function findMembershipRemote({ objects, seenRemotes }: StoreSession): Remote | undefined {
+async function findMembershipRemote({
+  objects,
+  seenRemotes,
+}: StoreSession): Promise<Remote | undefined> {
   const remotes = objects.exchange.remotes()
   try {
-    return membershipRemote({ remotes, chosen: seenRemotes.membership() })
+    return membershipRemote({ remotes, chosen: await seenRemotes.membership() })
   } catch (error) {
     // There are several remotes, and the user has not chosen one yet.
     if (hasCode(error, 'invalid_input')) return undefined

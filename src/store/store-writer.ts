@@ -157,16 +157,21 @@ export class StoreWriter {
   async sync(options: StoreSyncOptions = {}): Promise<SyncReport> {
     const { syncStore } = await import('./sync/sync.ts')
     const report = await syncStore(this.#session, this.#author, checkOptions(options))
-    if (this.#session.seenRemotes.removals().length > 0) await this.#removeWaiting(report, options)
+    const waiting = await this.#session.seenRemotes.removals()
+    if (waiting.length > 0) await this.#removeWaiting(report, waiting, options)
     return report
   }
 
   /** Removes the devices whose removal waits for the remote. */
-  async #removeWaiting({ remote }: SyncReport, options: StoreSyncOptions): Promise<void> {
+  async #removeWaiting(
+    { remote }: SyncReport,
+    waiting: readonly string[],
+    options: StoreSyncOptions,
+  ): Promise<void> {
     const { objects, seenRemotes } = this.#session
     const remotes = objects.exchange.remotes()
-    if (membershipRemote({ remotes, chosen: seenRemotes.membership() })?.name !== remote) return
-    const waiting = seenRemotes.removals()
+    const chosen = await seenRemotes.membership()
+    if (membershipRemote({ remotes, chosen })?.name !== remote) return
     const { devices } = await this.#session.reading(({ keyring }) => keyring.directory)
     const active = new Set(devices.map(({ deviceId }) => formatId('device', deviceId)))
     const removed = waiting.filter((id) => active.has(id))
@@ -336,9 +341,7 @@ async function noteRemovals(
   change: (before: readonly string[]) => readonly string[],
 ): Promise<void> {
   const { objects, seenRemotes } = session
-  await session.planning(() =>
-    objects.exclusive(() => seenRemotes.noteRemovals(change(seenRemotes.removals()))),
-  )
+  await session.planning(() => objects.exclusive(() => seenRemotes.noteRemovals(change)))
 }
 
 /** Makes changes of members or keys between a sync and a push, if the store has a remote. */

@@ -23,6 +23,7 @@ import { expectAllReadable } from '../contract/object-store.contract.ts'
 import { eraseBlob, expectErased, testSecret } from '../support/erasure.ts'
 import { FaultyDisk, SimulatedDeath } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
+import { ownDirectory } from '../support/own-files.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
 import { receivePack } from '../support/transfer.ts'
 import { TestHistory } from '../support/transitions.ts'
@@ -364,10 +365,11 @@ test('the anchor, in directories that are new', async () => {
   const disk = new FaultyDisk()
   const identity = await generateIdentity()
   const path = join(temporaryDirectory(), 'state', 'gitlocket', 'store', 'device.anchor')
-  const anchorOn = (on: FaultyDisk): Anchor => {
-    return new Anchor({ disk: on, storeId: 'memstore_1', identity, random: systemRandom }, path)
+  const anchorOn = (on: FaultyDisk): Promise<Anchor> => {
+    const owner = { storeId: 'memstore_1', identity, random: systemRandom }
+    return Anchor.open(owner, ownDirectory({ disk: on, anchor: path }))
   }
-  await anchorOn(disk).advance({ ...beforeGenesis, height: 7 })
+  await (await anchorOn(disk)).advance({ ...beforeGenesis, height: 7 })
   disk.die('contents and names')
-  expect(anchorOn(new FaultyDisk()).verified?.height).toBe(7)
+  expect((await anchorOn(new FaultyDisk())).verified?.height).toBe(7)
 })

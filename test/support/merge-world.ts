@@ -105,7 +105,7 @@ export class MergeWorld {
         await catchUp(ours.history, this.source, from, {})
         return ours.history
       }
-      const known = { fill, findLeftFor: () => undefined }
+      const known = { fill, findLeftFor: async () => undefined }
       ours.snapshot = (await followHead(this.source, snapshot, to, known)).snapshot
       return 'moved'
     }

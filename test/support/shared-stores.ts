@@ -7,9 +7,11 @@ import {
   generateIdentity,
   type Identity,
   type MemoryStore,
+  type OpenOptions,
   openStore,
 } from '../../src/index.ts'
 import { createStoreAt } from '../../src/store/create.ts'
+import type { OwnFiles } from '../../src/store/local/own-files.ts'
 import { leastStretch } from './stores.ts'
 import { temporaryDirectory } from './temporary.ts'
 
@@ -24,6 +26,8 @@ export interface SharedStore {
 export interface LogEngine {
   make(storeId: string): Promise<void>
   server(): (storeId: string) => SharedLog
+  /** What the device keeps for itself, if all servers have it. */
+  ownFiles?(storeId: string): OwnFiles
 }
 
 /** Makes a store, and returns it as the first server has it. */
@@ -40,7 +44,7 @@ export async function newSharedStore(
       identity,
       stretch: leastStretch,
       refuseSecrets: false,
-      sharedLog: engine.server(),
+      ...placesIn(engine),
       ...options,
     },
     async (storeId) => {
@@ -57,9 +61,15 @@ export function openShared(
   engine: LogEngine,
   { identity, storeId }: SharedStore,
   place: ReturnType<typeof placeOf> = placeOf(),
+  options: Partial<OpenOptions> = {},
 ): Promise<MemoryStore> {
-  const sharedLog = engine.server()
-  return openStore({ ...place, identity, storeId, sharedLog, stretch: leastStretch })
+  const given = { ...place, ...placesIn(engine), identity, storeId, stretch: leastStretch }
+  return openStore({ ...given, ...options })
+}
+
+function placesIn(engine: LogEngine): Pick<OpenOptions, 'sharedLog' | 'ownFiles'> {
+  const ownFiles = engine.ownFiles?.bind(engine)
+  return { sharedLog: engine.server(), ...(ownFiles && { ownFiles }) }
 }
 
 export function placeOf(): { readonly directory: string; readonly stateDirectory: string } {

@@ -67,6 +67,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'anchor',
     'history-cache',
     'local-files',
+    'own-files',
     'reads',
     'sealed-cache',
     'sealed-log',

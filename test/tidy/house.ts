@@ -7,9 +7,9 @@ import type { SourceFile } from './source.ts'
 
 /** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
-  'lines of src': 99_900,
-  'files of src': 621,
-  'lines of test and scripts': 118_400,
+  'lines of src': 100_200,
+  'files of src': 622,
+  'lines of test and scripts': 118_800,
   'percent of lines in src that are statements, at least': 50,
   'files of src with one importer': 161,
   'files of src of at most 40 lines': 46,

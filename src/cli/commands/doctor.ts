@@ -41,7 +41,7 @@ async function doctor(context: Context, input: Input): Promise<Answer> {
   const isStore = !isNothingHere(context.environment)
   // Before the store is opened, which creates a missing state directory.
   const files = checkFiles(context.environment, isStore)
-  const store = isStore ? await checkStore(context) : withoutStore(context.environment)
+  const store = isStore ? await checkStore(context) : await withoutStore(context.environment)
   const findings = [...files, ...store.findings]
   const failure = findings.find(({ level }) => level === 'fail')
   return {

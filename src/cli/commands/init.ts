@@ -51,7 +51,7 @@ export const commands: readonly Command[] = [
 
 async function init(context: Context, input: Input): Promise<Answer> {
   const { environment } = context
-  const vanished = findVanished(environment)
+  const vanished = await findVanished(environment)
   if (vanished !== undefined && !input.flag('new')) {
     const anew = '. `gitlocket init --new` makes another, empty store in its place'
     throw vanishedError(environment, vanished, anew)

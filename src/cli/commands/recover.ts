@@ -55,7 +55,7 @@ async function recover(context: Context, input: Input): Promise<Answer> {
 /** Throws `not_a_store`, before anyone is asked for a secret. */
 async function checkIsHere({ environment }: Context): Promise<void> {
   const { storeDirectory } = environment
-  const vanished = findVanished(environment)
+  const vanished = await findVanished(environment)
   if (vanished !== undefined) throw vanishedError(environment, vanished)
   if (isNothingHere(environment)) {
     const hint =

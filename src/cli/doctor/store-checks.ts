@@ -45,8 +45,8 @@ interface StoreCheck {
 }
 
 /** The finding where there is no store: not made yet, or gone. */
-export function withoutStore(environment: Environment): StoreCheck {
-  const vanished = findVanished(environment)
+export async function withoutStore(environment: Environment): Promise<StoreCheck> {
+  const vanished = await findVanished(environment)
   const { storeDirectory } = environment
   const finding =
     vanished === undefined

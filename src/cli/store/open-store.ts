@@ -72,7 +72,7 @@ type Accepting = Pick<OpenOptions, 'acceptRolledBack'>
 async function open(context: Context, accepting: Accepting) {
   const { environment } = context
   const isShared = environment.namedStore !== undefined && environment.engineAddress !== undefined
-  if (!isShared) checkIsHere(environment)
+  if (!isShared) await checkIsHere(environment)
   const identity = getIdentity(environment)
   return withProgress(context, 'Verifying the history', async (options) => {
     if (isShared) {
@@ -107,7 +107,7 @@ export async function withStoreOrTrail<T>(
 export async function auditHere(context: Context, acceptRolledBack = false): Promise<Audit> {
   // Loaded on demand: few devices are auditors.
   const { auditStore } = await import('../../store/audit/audit.ts')
-  checkIsHere(context.environment)
+  await checkIsHere(context.environment)
   const found = await auditing(context, (options) => auditStore({ ...options, acceptRolledBack }))
   noteStoreHere(context.environment, found.storeId)
   return found
@@ -149,9 +149,9 @@ export async function closing<T>(
 }
 
 /** Throws `not_a_store` for a file, and for a store that was here. */
-function checkIsHere(environment: Environment): void {
+async function checkIsHere(environment: Environment): Promise<void> {
   checkIsDirectory(environment.storeDirectory)
-  const vanished = findVanished(environment)
+  const vanished = await findVanished(environment)
   if (vanished !== undefined) throw vanishedError(environment, vanished)
 }
 

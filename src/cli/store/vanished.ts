@@ -68,10 +68,10 @@ export function isNothingHere({ storeDirectory }: Environment): boolean {
 }
 
 /** The store that was here; undefined if one may be here, or none is known. */
-export function findVanished(environment: Environment): Vanished | undefined {
+export async function findVanished(environment: Environment): Promise<Vanished | undefined> {
   const storeId = findKnownStore(environment)
   if (storeId === undefined || !isNothingHere(environment)) return undefined
-  return { storeId, remotes: remotesOf(environment, storeId) }
+  return { storeId, remotes: await remotesOf(environment, storeId) }
 }
 
 /** The error for a command that looks for the store. */
@@ -96,12 +96,12 @@ function joinAgain({ storeId, remotes }: Vanished): string {
 }
 
 /** None without the identity, which they are sealed for. */
-function remotesOf(environment: Environment, storeId: string): readonly Remote[] {
+async function remotesOf(environment: Environment, storeId: string): Promise<readonly Remote[]> {
   const { storeDirectory: directory, stateDirectory } = environment
   try {
     const identity = findIdentity(environment)
     if (identity === undefined) return []
-    return listSeenRemotes({ directory, stateDirectory, identity }, storeId)
+    return await listSeenRemotes({ directory, stateDirectory, identity }, storeId)
   } catch (error) {
     if (hasCode(error, 'invalid_identity', 'upgrade_required')) return []
     throw error

@@ -104,7 +104,7 @@ async function audit(
   const storeId = readStoreId(objects)
   checkExpected(storeId, options.storeId)
   // The anchor before the head, as in opening a store.
-  const { anchor } = localFiles(options, storeId)
+  const { anchor } = await localFiles(options, storeId)
   objects.refresh()
   const head = getHead(objects)
   const trail = await verifyTrail(objects, { storeId, head }, options)

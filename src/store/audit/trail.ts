@@ -106,10 +106,22 @@ export async function joinTrail(
 export function syncTrail(options: TrailOptions): Promise<SyncReport> {
   return withObjects(options, (objects) => {
     const incoming = objects.exchange.incoming()
-    return onSteadyHead(objects, () => {
-      return new TrailSync(objects, incoming, options).run().finally(() => incoming.drop())
+    return onSteadyHead(objects, async () => {
+      try {
+        return await (await TrailSync.start(objects, incoming, options)).run()
+      } finally {
+        incoming.drop()
+      }
     })
   })
+}
+
+interface TrailParts {
+  readonly objects: ObjectStore
+  readonly incoming: Incoming
+  readonly options: TrailOptions
+  readonly storeId: string
+  readonly anchor: Anchor
 }
 
 /** One attempt to adopt the head of the remote. */
@@ -122,14 +134,24 @@ class TrailSync {
   readonly #list: LeftOutList
   readonly #before: Oid
 
-  constructor(objects: ObjectStore, incoming: Incoming, options: TrailOptions) {
+  static async start(
+    objects: ObjectStore,
+    incoming: Incoming,
+    options: TrailOptions,
+  ): Promise<TrailSync> {
+    const storeId = readStoreId(objects)
+    checkExpected(storeId, options.storeId)
+    // The anchor before the head, as in opening a store.
+    const { anchor } = await localFiles(options, storeId)
+    return new TrailSync({ objects, incoming, options, storeId, anchor })
+  }
+
+  private constructor({ objects, incoming, options, storeId, anchor }: TrailParts) {
     this.#objects = objects
     this.#incoming = incoming
     this.#options = options
-    this.#storeId = readStoreId(objects)
-    checkExpected(this.#storeId, options.storeId)
-    // The anchor before the head, as in opening a store.
-    this.#anchor = localFiles(options, this.#storeId).anchor
+    this.#storeId = storeId
+    this.#anchor = anchor
     this.#list = new LeftOutList(options, this.#storeId)
     objects.refresh()
     this.#before = getHead(objects)

@@ -105,6 +105,7 @@ async function findExpired(
   now: number,
 ): Promise<readonly LiveMemory[]> {
   const { snapshot } = session
+  if ((rule.unreadFor ?? 0) > 0) await reads.load()
   // Usually nothing has expired, and then the history is not needed.
   const wasRekeyed = snapshot.keyring.archived.length > 0
   const past = ({ created, updated }: LiveMemory): number => {

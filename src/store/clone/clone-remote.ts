@@ -191,7 +191,7 @@ export async function confirmContact(
   found: FirstContact | undefined,
 ): Promise<void> {
   if (found === undefined || addressOf(options).state !== undefined) return
-  const { anchor } = localFiles(options, parseId('store', found.storeId))
+  const { anchor } = await localFiles(options, parseId('store', found.storeId))
   if (anchor.verified !== undefined) return
   if (await options.trustFirstContact?.(found)) return
   throw new StoreError(
@@ -216,7 +216,7 @@ export async function checkKeepsUp(
   // Before any other commit is read: a sender without a key must not choose how many there are.
   verifyDecodedCommit(storeId, epochs, head, readCommitBytes(objects, head))
   if (options.acceptRolledBack === true) return
-  const { anchor } = localFiles(options, storeId)
+  const { anchor } = await localFiles(options, storeId)
   try {
     await checkFreshness(source, anchor, { head: { commit: head } })
   } catch (error) {

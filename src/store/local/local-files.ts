@@ -13,6 +13,7 @@ import { History, type HistorySource } from '../history/history.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
 import type { Anchor } from './anchor.ts'
 import { isWorthWriting, readHistory, writeHistory } from './history-cache.ts'
+import { ownCaches, type OwnFiles } from './own-files.ts'
 import { Reads } from './reads.ts'
 import type { CacheOwner } from './sealed-cache.ts'
 import { findState, findWritten, writeState } from './state-cache.ts'
@@ -27,8 +28,9 @@ const RECENT = 1024
 export interface LocalFilesParts {
   readonly objects: ObjectStore
   readonly anchor: Anchor
+  readonly files: OwnFiles
   readonly caches: CacheOwner
-  /** The folder of this device's caches. */
+  /** The folder of the caches that are this machine's alone. */
   readonly cacheDirectory: string
   readonly clock: Clock
   /** The height of the cached snapshot; -1 without one. */
@@ -51,10 +53,12 @@ export class LocalFiles {
   #counted: CommitCount | undefined
   #countIsNew = false
   #kept: Snapshot | undefined
+  /** Whether caches that are not in the store's own directory have to be erased. */
+  #isSuperseded = false
 
   constructor({ kept, ...parts }: LocalFilesParts) {
     this.#parts = parts
-    this.reads = new Reads(parts.caches, parts.cacheDirectory, parts.clock)
+    this.reads = new Reads(parts.caches, parts.files, parts.clock)
     this.#cachedHeight = parts.cachedHeight
     this.#counted = parts.counted
     this.#kept = kept
@@ -109,9 +113,10 @@ export class LocalFiles {
     return head.height >= this.#cachedHeight + every
   }
 
-  hasNews({ head }: Snapshot, history: History): boolean {
+  async hasNews({ head }: Snapshot, history: History): Promise<boolean> {
     const isNew = this.#countIsNew || head.height !== this.#cachedHeight
-    return isNew || isWorthWriting(history) || this.reads.dirty
+    const isKnown = isNew || this.#isSuperseded || isWorthWriting(history)
+    return isKnown || this.reads.hasNews()
   }
 
   async loadHistory(history: History, signal: AbortSignal | undefined): Promise<void> {
@@ -120,8 +125,10 @@ export class LocalFiles {
   }
 
   async read(source: HistorySource): Promise<CachedFiles> {
-    const { caches, cacheDirectory } = this.#parts
-    const found = await findState(caches, `${cacheDirectory}/state`, {
+    const { caches, files, cacheDirectory } = this.#parts
+    // From then on it has been seen, though it is not what this handle has kept.
+    if (await files.hasChanged('state')) this.#kept = undefined
+    const found = await findState(caches, files, {
       readKeyring: (oid, record) => readKeyringState(source, oid, record),
       readSettings: (oid, record) => readSettingsState(source, oid, record),
     })
@@ -132,6 +139,7 @@ export class LocalFiles {
 
   /** Advances the anchor and writes due caches when idle. `durable` is certainly on disk. */
   async settle(durable: Head | undefined, snapshot: Snapshot): Promise<void> {
+    if (this.#isSuperseded) await this.#eraseShared(false)
     if (durable !== undefined && this.#isPast(durable)) await this.anchor.advance(durable)
     if (this.isDue(snapshot, 'idle') && this.#isPast(snapshot.head)) {
       await this.#writeState(snapshot)
@@ -141,6 +149,7 @@ export class LocalFiles {
 
   /** Writes anchor and caches before the store is closed, so that the next open verifies little. */
   async leave(durable: Head | undefined, snapshot: Snapshot, history: History): Promise<void> {
+    if (this.#isSuperseded) await this.#eraseShared(false)
     // Journal frames of a killed process are readable but perhaps not on disk yet.
     const isPacked = this.#parts.objects.status().journalFrames === 0
     const head = isPacked ? snapshot.head : durable
@@ -155,8 +164,31 @@ export class LocalFiles {
     this.#kept = undefined
   }
 
+  /** After a redaction of our own: no cache has the erased rows. */
+  async erase(history: History): Promise<void> {
+    await this.#eraseShared(true)
+    this.#forget(history)
+  }
+
+  /** The history was rewritten by a sync or another server: see to the caches when idle. */
+  supersede(): void {
+    this.#isSuperseded = this.#parts.files.isShared
+  }
+
+  /** A purge empties the directory of a store; caches of a shared one are outside of it. */
+  async #eraseShared(isAll: boolean): Promise<void> {
+    const { files, caches, cacheDirectory } = this.#parts
+    if (!files.isShared) return
+    caches.disk.removeTree(cacheDirectory)
+    for (const name of ownCaches) {
+      // What another server has written since may be newer than the redaction.
+      if (isAll || !(await files.hasChanged(name))) await files.remove(name)
+    }
+    this.#isSuperseded = false
+  }
+
   /** Resets the known state of the caches after they were erased. */
-  forget(history: History): void {
+  #forget(history: History): void {
     this.#cachedHeight = -1
     this.reads.forgetFile()
     history.cachedCommits = 0
@@ -178,25 +210,38 @@ export class LocalFiles {
   }
 
   async #writeReads({ current }: Snapshot): Promise<void> {
-    if (!this.reads.dirty) return
+    if (!(await this.reads.hasNews())) return
     await this.reads.save((memoryId) => current.get(memoryId)?.live !== undefined)
   }
 
   async #writeState(snapshot: Snapshot): Promise<void> {
-    const { caches, cacheDirectory } = this.#parts
-    const path = `${cacheDirectory}/state`
+    const { caches, files } = this.#parts
     const { commit, height } = snapshot.head
-    const written = findWritten(caches, path)
-    if (written !== undefined && written.height > height && this.#isPast(written)) {
-      // Another process has written a newer one.
-      this.#cachedHeight = written.height
-      return
-    }
+    if (await files.hasChanged('state')) this.#kept = undefined
+    if (await this.#isOvertaken(height)) return
     // Counting on from the known commit now is cheap.
     const counted = await this.findCount(commit)
-    this.#kept = await writeState(caches, path, { snapshot, counted }, this.#kept)
-    this.#cachedHeight = snapshot.head.height
+    const kept = await writeState(caches, files, { snapshot, counted }, this.#kept)
+    if (kept === undefined) return
+    this.#kept = kept
+    this.#cachedHeight = height
     this.#countIsNew = false
+  }
+
+  /** Whether another process or server has written a snapshot that must not be replaced now. */
+  async #isOvertaken(height: number): Promise<boolean> {
+    const { caches, files } = this.#parts
+    const hasChanged =
+      (await files.hasChanged('state')) || (await files.hasChanged('state-changes'))
+    if (!hasChanged) return false
+    const written = await findWritten(caches, files)
+    if (written !== undefined && written.height > height && this.#isPast(written)) {
+      this.#cachedHeight = written.height
+      return true
+    }
+    // It may have been erased by a redaction of which this server knows nothing yet: only a
+    // version that was seen before the store was last brought up to date is replaced.
+    return files.isShared
   }
 
   /**

@@ -3,8 +3,11 @@
 // any time. Every doubt is treated as a read: recording restarts without a file, and a day counts
 // to its end.
 
+import { Gate } from '../../async.ts'
 import type { Clock } from '../../clock.ts'
-import { type CacheOwner, type CachePlace, findCache, writeCache } from './sealed-cache.ts'
+import { assert } from '../../errors.ts'
+import { findOwn, type OwnFiles, writeOwn } from './own-files.ts'
+import type { SealOwner } from './sealed-cache.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 
@@ -17,33 +20,43 @@ interface ReadsFile {
 }
 
 export class Reads {
-  readonly #owner: CacheOwner
-  readonly #place: CachePlace
+  readonly #owner: SealOwner
+  readonly #files: OwnFiles
   readonly #clock: Clock
   readonly #days: Map<string, number> = new Map()
-  /** Undefined until the file was read. */
+  /** The day on which recording began, at the latest: that of the first note or question. */
   #since: number | undefined
+  #isLoaded = false
+  readonly #gate = new Gate()
   #dirty = false
 
-  /** `directory` is this device's folder of caches. */
-  constructor(owner: CacheOwner, directory: string, clock: Clock) {
+  constructor(owner: SealOwner, files: OwnFiles, clock: Clock) {
     this.#owner = owner
-    this.#place = { path: `${directory}/reads`, role: 'reads', generation: 0 }
+    this.#files = files
     this.#clock = clock
-  }
-
-  /** Whether the file on disk is out of date. */
-  get dirty(): boolean {
-    return this.#dirty
   }
 
   /** Notes that the content of a memory was read. The id is in hex. */
   note(memoryId: string): void {
-    this.#load()
+    this.#since ??= this.#today()
     const today = this.#today()
     if ((this.#days.get(memoryId) ?? -1) >= today) return
     this.#days.set(memoryId, today)
     this.#dirty = true
+  }
+
+  /** Takes in what the file has and this handle has not seen. Call before `lastRead`. */
+  load(): Promise<void> {
+    return this.#gate.run(async () => {
+      if (!this.#isLoaded || (await this.#files.hasChanged('reads'))) await this.#merge()
+    })
+  }
+
+  /** Whether the file is out of date. */
+  async hasNews(): Promise<boolean> {
+    // The first note of a handle may only repeat what the file has.
+    if (this.#dirty) await this.load()
+    return this.#dirty
   }
 
   /**
@@ -51,8 +64,8 @@ export class Reads {
    * read is recorded.
    */
   lastRead(memoryId: string): number {
-    const since = this.#load()
-    return (Math.max(this.#days.get(memoryId) ?? since, since) + 1) * DAY
+    assert(this.#isLoaded && this.#since !== undefined, 'the days of reads are loaded')
+    return (Math.max(this.#days.get(memoryId) ?? this.#since, this.#since) + 1) * DAY
   }
 
   /** Notes that the file was erased: the next one is written from RAM. */
@@ -61,35 +74,41 @@ export class Reads {
   }
 
   /**
-   * Merges the reads in RAM with those that other processes of the device have written, and saves
-   * them without memories that are no longer live. Call under the writer lock.
+   * Merges the reads in RAM with those that other processes and servers of the device have written,
+   * and saves them without memories that are no longer live. Call under the writer lock.
    */
-  async save(isLive: (memoryId: string) => boolean): Promise<void> {
-    const since = this.#mergeFile() ?? this.#load()
-    const days = [...this.#days].filter(([memoryId]) => isLive(memoryId))
-    const file: ReadsFile = { version: 1, since, days }
-    await writeCache(this.#owner, this.#place, file)
-    this.#dirty = false
+  save(isLive: (memoryId: string) => boolean): Promise<void> {
+    return this.#gate.run(async () => {
+      for (;;) {
+        const since = await this.#merge()
+        const days = [...this.#days].filter(([memoryId]) => isLive(memoryId))
+        // A read that is noted while the file is written is not in it.
+        this.#dirty = false
+        if (await this.#write({ version: 1, since, days })) return
+      }
+    })
   }
 
-  /** The day on which recording began. */
-  #load(): number {
-    if (this.#since !== undefined) return this.#since
-    const since = this.#mergeFile()
-    if (since !== undefined) return since
-    this.#dirty = true
-    this.#since = this.#today()
-    return this.#since
+  async #write(file: ReadsFile): Promise<boolean> {
+    try {
+      return await writeOwn(this.#owner, this.#files, 'reads', file)
+    } catch (error) {
+      this.#dirty = true
+      throw error
+    }
   }
 
-  /** Merges the file into RAM, keeping the later day of each memory. */
-  #mergeFile(): number | undefined {
-    const file = findCache<ReadsFile>(this.#owner, this.#place, 1)
-    if (file === undefined) return undefined
-    for (const [memoryId, day] of file.days) {
+  /** Merges the file into RAM, keeping the later day of each memory, and the file's start. */
+  async #merge(): Promise<number> {
+    const file = await findOwn<ReadsFile>(this.#owner, this.#files, 'reads', 1)
+    const noted = new Map(this.#days)
+    for (const [memoryId, day] of file?.days ?? []) {
+      if ((noted.get(memoryId) ?? -1) <= day) noted.delete(memoryId)
       this.#days.set(memoryId, Math.max(this.#days.get(memoryId) ?? 0, day))
     }
-    this.#since = file.since
+    this.#dirty = file === undefined || noted.size > 0
+    this.#isLoaded = true
+    this.#since = file?.since ?? this.#since ?? this.#today()
     return this.#since
   }
 

@@ -2,10 +2,12 @@
 // a remote that lacks it was rolled back (FORMAT §9). Also the records that syncs dropped as late
 // and that no remote has to show (FORMAT §7.4). Losing the file only loses these checks.
 
+import { Gate } from '../../async.ts'
 import { fromHex, toHex } from '../../bytes.ts'
 import { hasCode } from '../../errors.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import { type CacheOwner, type CachePlace, readCache, writeCache } from './sealed-cache.ts'
+import { type OwnFiles, readOwn, writeOwn } from './own-files.ts'
+import { hasNoValue, type SealOwner } from './sealed-cache.ts'
 
 /** The newest verified head that a remote has shown. */
 export interface SeenHead {
@@ -88,17 +90,19 @@ const REWRITES_MAX = 64
 const FETCHES_MAX = 64
 
 export class RemoteStateFile {
-  readonly #owner: CacheOwner
-  readonly #place: CachePlace
+  readonly #owner: SealOwner
+  readonly #files: OwnFiles
+  /** A change is made of the version that it has read. */
+  readonly #gate = new Gate()
 
-  constructor(owner: CacheOwner, path: string) {
+  constructor(owner: SealOwner, files: OwnFiles) {
     this.#owner = owner
-    this.#place = { path, role: 'remotes', generation: 0 }
+    this.#files = files
   }
 
   /** The head last shown; undefined for an unknown remote or one with another URL. */
-  find(name: string, url: string): SeenHead | undefined {
-    const { remotes } = this.#read()
+  async find(name: string, url: string): Promise<SeenHead | undefined> {
+    const { remotes } = await this.#read()
     const entry = remotes[name]
     if (entry?.url !== url) return undefined
     const { oid, height, record, intactBelow, seenAt } = entry
@@ -106,137 +110,154 @@ export class RemoteStateFile {
   }
 
   /** The remotes that have shown a head. */
-  list(): readonly { readonly name: string; readonly url: string }[] {
-    return Object.entries(this.#read().remotes).map(([name, { url }]) => ({ name, url }))
+  async list(): Promise<readonly { readonly name: string; readonly url: string }[]> {
+    return Object.entries((await this.#read()).remotes).map(([name, { url }]) => ({ name, url }))
   }
 
   /** The head that a record was dropped for; undefined if it was not dropped. */
-  findLeftFor(record: Uint8Array): RecordAt | undefined {
-    const { left } = this.#read()
+  async findLeftFor(record: Uint8Array): Promise<RecordAt | undefined> {
+    const { left } = await this.#read()
     if (!isLeft(left, toHex(record))) return undefined
     return { height: left.head.height, record: fromHex(left.head.record) }
   }
 
   /** Notes dropped records before the branch moves off them. Call under the writer lock. */
-  async noteLeft({ records, common, head }: LeftLate): Promise<void> {
-    const { left, remotes, ...others } = this.#read()
+  noteLeft({ records, common, head }: LeftLate): Promise<void> {
     const dropped = records.map(toHex)
     const { oid, height } = common
     const kept = { oid, height, record: toHex(common.record) }
-    const lowered = Object.entries(remotes).map(([name, entry]): [string, StoredRemote] => {
-      const { url, seenAt } = entry
-      return [name, dropped.includes(entry.record) ? { url, seenAt, ...kept } : entry]
-    })
-    await this.#write({
-      ...others,
-      remotes: Object.fromEntries(lowered),
-      left: {
-        records: [...dropped, ...(left?.records ?? [])].slice(0, LEFT_MAX),
-        head: { height: head.height, record: toHex(head.record) },
-      },
+    return this.#change(({ left, remotes, ...others }) => {
+      const lowered = Object.entries(remotes).map(([name, entry]): [string, StoredRemote] => {
+        const { url, seenAt } = entry
+        return [name, dropped.includes(entry.record) ? { url, seenAt, ...kept } : entry]
+      })
+      return {
+        ...others,
+        remotes: Object.fromEntries(lowered),
+        left: {
+          records: [...dropped, ...(left?.records ?? [])].slice(0, LEFT_MAX),
+          head: { height: head.height, record: toHex(head.record) },
+        },
+      }
     })
   }
 
   /** A mark for `note`, which takes later rewrites into account. */
-  mark(): number {
-    return this.#read().rewrites?.count ?? 0
+  async mark(): Promise<number> {
+    return (await this.#read()).rewrites?.count ?? 0
   }
 
   /**
    * Notes the head that a remote has shown, as it was at the mark; other processes may have
    * redacted since. Removes settled heads from `fetches`. Call under the writer lock.
    */
-  async note(
+  note(
     name: string,
     url: string,
     head: SeenHead,
     { mark, settled = [] }: NoteOptions = {},
   ): Promise<void> {
-    const file = withoutFetches(this.#read(), settled)
     const { oid, height, seenAt } = head
-    const since = mark === undefined ? [] : rewrittenSince(file, mark)
-    const known = head.intactBelow === undefined ? [] : [head.intactBelow]
-    const limits = [...known, ...since]
-    const intactBelow = limits.length === 0 ? undefined : Math.min(...limits)
     const record = toHex(head.record)
-    const entry: StoredRemote = { url, oid, height, record, intactBelow, seenAt }
-    await this.#write({ ...file, remotes: { ...file.remotes, [name]: entry } })
+    const known = head.intactBelow === undefined ? [] : [head.intactBelow]
+    return this.#change((before) => {
+      const file = withoutFetches(before, settled)
+      const since = mark === undefined ? [] : rewrittenSince(file, mark)
+      const limits = [...known, ...since]
+      const intactBelow = limits.length === 0 ? undefined : Math.min(...limits)
+      const entry: StoredRemote = { url, oid, height, record, intactBelow, seenAt }
+      return { ...file, remotes: { ...file.remotes, [name]: entry } }
+    })
   }
 
   /** Notes that a redaction rewrote our commits from a height on. Call under the writer lock. */
-  async noteRewrite(height: number): Promise<void> {
-    const file = this.#read()
-    const remotes = Object.entries(file.remotes)
-    const { count = 0, heights = [] } = file.rewrites ?? {}
-    const rewrites = { count: count + 1, heights: [...heights, height].slice(-REWRITES_MAX) }
-    const changed = remotes.map(([name, entry]): [string, StoredRemote] => {
-      const intactBelow = Math.min(entry.intactBelow ?? height, height)
-      return [name, { ...entry, intactBelow }]
+  noteRewrite(height: number): Promise<void> {
+    return this.#change((file) => {
+      const remotes = Object.entries(file.remotes)
+      const { count = 0, heights = [] } = file.rewrites ?? {}
+      const rewrites = { count: count + 1, heights: [...heights, height].slice(-REWRITES_MAX) }
+      const changed = remotes.map(([name, entry]): [string, StoredRemote] => {
+        const intactBelow = Math.min(entry.intactBelow ?? height, height)
+        return [name, { ...entry, intactBelow }]
+      })
+      return { ...file, rewrites, remotes: Object.fromEntries(changed) }
     })
-    await this.#write({ ...file, rewrites, remotes: Object.fromEntries(changed) })
   }
 
   /** The heads that were accepted and perhaps not taken over. */
-  fetches(): readonly Oid[] {
-    return this.#read().fetches ?? []
+  async fetches(): Promise<readonly Oid[]> {
+    return (await this.#read()).fetches ?? []
   }
 
   /** Notes heads before they are accepted. Call under the writer lock. */
-  async noteFetches(heads: readonly Oid[]): Promise<void> {
-    const file = this.#read()
-    const fetches = new Set([...(file.fetches ?? []), ...heads])
-    await this.#write({ ...file, fetches: [...fetches].slice(-FETCHES_MAX) })
+  noteFetches(heads: readonly Oid[]): Promise<void> {
+    return this.#change((file) => {
+      const fetches = new Set([...(file.fetches ?? []), ...heads])
+      return { ...file, fetches: [...fetches].slice(-FETCHES_MAX) }
+    })
   }
 
   /** Removes heads from `fetches`. Call under the writer lock. */
-  async forgetFetches(heads: readonly Oid[]): Promise<void> {
-    await this.#write(withoutFetches(this.#read(), heads))
+  forgetFetches(heads: readonly Oid[]): Promise<void> {
+    return this.#change((file) => withoutFetches(file, heads))
   }
 
   /** The name of the remote that a user has chosen for changes of the keyring. */
-  membership(): string | undefined {
-    return this.#read().membership
+  async membership(): Promise<string | undefined> {
+    return (await this.#read()).membership
   }
 
   /** Call under the writer lock. */
-  async chooseMembership(name: string | undefined): Promise<void> {
-    await this.#write({ ...this.#read(), membership: name })
+  chooseMembership(name: string | undefined): Promise<void> {
+    return this.#change((file) => ({ ...file, membership: name }))
   }
 
   /** A keyring record made here that the membership remote may not have. */
-  pending(): RecordAt | undefined {
-    const { pending } = this.#read()
+  async pending(): Promise<RecordAt | undefined> {
+    const { pending } = await this.#read()
     return pending && { height: pending.height, record: fromHex(pending.record) }
   }
 
   /** Notes a keyring record before the branch moves to it. Call under the writer lock. */
-  async notePending(at: RecordAt | undefined): Promise<void> {
+  notePending(at: RecordAt | undefined): Promise<void> {
     const pending = at && { height: at.height, record: toHex(at.record) }
-    await this.#write({ ...this.#read(), pending })
+    return this.#change((file) => ({ ...file, pending }))
   }
 
   /** The devices, `dev_…`, to remove once the membership remote can be reached. */
-  removals(): readonly string[] {
-    return this.#read().removals ?? []
+  async removals(): Promise<readonly string[]> {
+    return (await this.#read()).removals ?? []
   }
 
-  /** Replaces that list. Call under the writer lock. */
-  async noteRemovals(removals: readonly string[]): Promise<void> {
-    await this.#write({ ...this.#read(), removals })
+  /** Changes that list. Call under the writer lock. */
+  noteRemovals(change: (before: readonly string[]) => readonly string[]): Promise<void> {
+    return this.#change((file) => ({ ...file, removals: change(file.removals ?? []) }))
   }
 
-  #read(): SeenFile {
+  #read(): Promise<SeenFile> {
+    return this.#gate.run(() => this.#readNow())
+  }
+
+  async #readNow(): Promise<SeenFile> {
     try {
-      return readCache<SeenFile>(this.#owner, this.#place, 1) ?? emptyFile
+      return (await readOwn<SeenFile>(this.#owner, this.#files, 'remotes', 1)) ?? emptyFile
     } catch (error) {
-      if (hasCode(error, 'upgrade_required')) throw error
+      // An engine that does not answer has lost nothing.
+      const isUnanswered = this.#files.isShared && !hasNoValue(error)
+      if (isUnanswered || hasCode(error, 'upgrade_required')) throw error
       // Of another identity or damaged: treated as missing, since the anchor remains.
       return emptyFile
     }
   }
 
-  #write(file: SeenFile): Promise<void> {
-    return writeCache(this.#owner, this.#place, file)
+  /** Again, on the newest file, if another server was faster. */
+  #change(next: (file: SeenFile) => SeenFile): Promise<void> {
+    return this.#gate.run(async () => {
+      for (;;) {
+        const file = next(await this.#readNow())
+        if (await writeOwn(this.#owner, this.#files, 'remotes', file)) return
+      }
+    })
   }
 }
 

@@ -92,28 +92,20 @@ export function readCache<T extends CacheFile>(
   place: CachePlace,
   version: T['version'],
 ): T | undefined {
-  return readCacheBytes(owner, place, (padded) => {
-    // Authenticated as this device's: with this version it has the shape that we write.
-    const file: T = JSON.parse(utf8Text(untilPadding(padded)))
-    if (file.version === version) return file
-    throw otherRelease()
-  })
+  return readCacheBytes(owner, place, (padded) => parseCache<T>(padded, version))
+}
+
+/** The value in the padded plaintext of a JSON file. Throws `upgrade_required`. */
+export function parseCache<T extends CacheFile>(padded: Uint8Array, version: T['version']): T {
+  // Authenticated as this device's: with this version it has the shape that we write.
+  const file: T = JSON.parse(utf8Text(untilPadding(padded)))
+  if (file.version === version) return file
+  throw otherRelease()
 }
 
 /**
- * Reads as `readCache` does, but returns undefined unless the cache is whole and of this device.
- */
-export function findCache<T extends CacheFile>(
-  owner: CacheOwner,
-  place: CachePlace,
-  version: T['version'],
-): T | undefined {
-  return wholeOrNone(() => readCache<T>(owner, place, version))
-}
-
-/**
- * `findCache` for a binary file, which `decode` reads from the padded plaintext. `decode` throws
- * `upgrade_required` for another release's file.
+ * The value in a binary file, which `decode` reads from the padded plaintext; undefined unless the
+ * file is whole and of this device. `decode` throws `upgrade_required` for another release's file.
  */
 export function findCacheBytes<T>(
   owner: CacheOwner,
@@ -192,10 +184,15 @@ function wholeOrNone<T>(read: () => T | undefined): T | undefined {
   try {
     return read()
   } catch (error) {
-    if (!(error instanceof StoreError)) throw error
-    if (error.code === 'upgrade_required' || error.code.startsWith('envelope_')) return undefined
+    if (hasNoValue(error)) return undefined
     throw error
   }
+}
+
+/** Whether it was thrown because a file is damaged or of another device or release. */
+export function hasNoValue(error: unknown): boolean {
+  if (!(error instanceof StoreError)) return false
+  return error.code === 'upgrade_required' || error.code.startsWith('envelope_')
 }
 
 /**
@@ -206,13 +203,22 @@ export async function writeParts(
   place: PartedPlace,
   parts: Iterable<Uint8Array>,
 ): Promise<void> {
+  await writeFile(owner, place, await sealParts(owner, place, parts))
+}
+
+/** A file in parts. No part is empty. */
+export async function sealParts(
+  owner: SealOwner,
+  { role }: Pick<PartedPlace, 'role'>,
+  parts: Iterable<Uint8Array>,
+): Promise<Uint8Array> {
   const id = owner.random(FILE_ID_BYTES)
   const sealed: Uint8Array[] = []
   const slice = new TimeSlice()
   const seal = (part: Uint8Array): void => {
     const generation = sealed.length / 2
     const plaintext = concatBytes(id, lengthOf(part), part)
-    const envelope = sealCache(owner, { ...place, generation }, plaintext)
+    const envelope = sealCache(owner, { role, generation }, plaintext)
     sealed.push(lengthOf(envelope), envelope)
   }
   for (const part of parts) {
@@ -220,7 +226,7 @@ export async function writeParts(
     if (slice.isOver()) await slice.next()
   }
   seal(new Uint8Array())
-  await writeFile(owner, place, concatBytes(...sealed))
+  return concatBytes(...sealed)
 }
 
 /** The parts; undefined unless the file is whole and of this device. */
@@ -229,8 +235,16 @@ export async function findParts(
   place: PartedPlace,
 ): Promise<readonly Uint8Array[] | undefined> {
   const bytes = owner.disk.readFile(place.path)
-  if (bytes === undefined) return undefined
-  const parts = new Parts(owner, place, bytes)
+  return bytes && openParts(owner, place, bytes)
+}
+
+/** The same of the bytes of a file. */
+export async function openParts(
+  owner: SealOwner,
+  { role }: Pick<PartedPlace, 'role'>,
+  bytes: Uint8Array,
+): Promise<readonly Uint8Array[] | undefined> {
+  const parts = new Parts(owner, role, bytes)
   const found: Uint8Array[] = []
   const slice = new TimeSlice()
   for (;;) {
@@ -243,23 +257,26 @@ export async function findParts(
 }
 
 /** The first part only; the rest of the file is not checked. */
-export function findFirstPart(owner: CacheOwner, place: PartedPlace): Uint8Array | undefined {
-  const bytes = owner.disk.readFile(place.path)
-  const part = bytes && wholeOrNone(() => new Parts(owner, place, bytes).next())
+export function openFirstPart(
+  owner: SealOwner,
+  { role }: Pick<PartedPlace, 'role'>,
+  bytes: Uint8Array,
+): Uint8Array | undefined {
+  const part = wholeOrNone(() => new Parts(owner, role, bytes).next())
   return part?.length === 0 ? undefined : part
 }
 
 class Parts {
-  readonly #owner: CacheOwner
-  readonly #place: PartedPlace
+  readonly #owner: SealOwner
+  readonly #role: CacheRole
   readonly #bytes: Uint8Array
   #id: Uint8Array | undefined
   #number = 0
   #at = 0
 
-  constructor(owner: CacheOwner, place: PartedPlace, bytes: Uint8Array) {
+  constructor(owner: SealOwner, role: CacheRole, bytes: Uint8Array) {
     this.#owner = owner
-    this.#place = place
+    this.#role = role
     this.#bytes = bytes
   }
 
@@ -270,7 +287,7 @@ class Parts {
   /** The next part; empty for the last one. Throws an envelope code. */
   next(): Uint8Array {
     const generation = this.#number
-    const padded = openCache(this.#owner, { ...this.#place, generation }, this.#envelope())
+    const padded = openCache(this.#owner, { role: this.#role, generation }, this.#envelope())
     const id = padded.subarray(0, FILE_ID_BYTES)
     if (this.#id !== undefined && !equalBytes(this.#id, id)) throw damaged()
     this.#id = id

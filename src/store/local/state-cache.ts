@@ -4,7 +4,6 @@
 // one of those that have changed since, so that closing after one change writes few of them.
 
 import { ByteReader, ByteWriter, concatBytes, fromHex, toHex, utf8, utf8Text } from '../../bytes.ts'
-import { removeTemporary } from '../../disk/disk.ts'
 import { operations } from '../../format/record.ts'
 import { inSlices, TimeSlice } from '../../time-slice.ts'
 import type { CommitCount } from '../commits/commit-count.ts'
@@ -20,13 +19,13 @@ import {
   type SettingsState,
   Snapshot,
 } from '../snapshot/snapshot.ts'
+import type { OwnFiles, OwnName } from './own-files.ts'
 import {
-  type CacheOwner,
-  findFirstPart,
-  findParts,
+  openFirstPart,
+  openParts,
   otherRelease,
-  type PartedPlace,
-  writeParts,
+  sealParts,
+  type SealOwner,
 } from './sealed-cache.ts'
 
 type DeviceRow = [id: string, sequence: number, record: string, time: number, forked: boolean]
@@ -72,6 +71,7 @@ const LIVE_IDS_BYTES = 84
 /** Added to the operation's number where the version is live. */
 const LIVE = 8
 
+const place = { role: 'state' } as const
 /** Up to this part of the live memories may have changed before all are written again. */
 const CHANGED_SHARE = 1 / 8
 /** Rows of one part: some tens of kilobytes. */
@@ -95,33 +95,33 @@ export interface CachedHead {
 
 /** The head and redactions of a cache, for a repair of a damaged history. */
 export async function findCachedHead(
-  owner: CacheOwner,
-  path: string,
+  owner: SealOwner,
+  files: OwnFiles,
 ): Promise<CachedHead | undefined> {
-  const files = await findFiles(owner, path)
-  return files && { commit: files.header.head.commit, redacted: files.rows.flatMap(readRedacted) }
+  const found = await findFiles(owner, files)
+  return found && { commit: found.header.head.commit, redacted: found.rows.flatMap(readRedacted) }
 }
 
 /** The head of a cache, from the first parts only. */
-export function findWritten(
-  owner: CacheOwner,
-  path: string,
-): Pick<StateHeader['head'], 'commit' | 'height'> | undefined {
-  const base = readHeader(findFirstPart(owner, placeOf(path)))
+export async function findWritten(
+  owner: SealOwner,
+  files: OwnFiles,
+): Promise<Pick<StateHeader['head'], 'commit' | 'height'> | undefined> {
+  const base = readHeader(await findFirstPart(owner, files, 'state'))
   if (base === undefined) return undefined
-  const changes = readHeader(findFirstPart(owner, changesOf(path)))
+  const changes = readHeader(await findFirstPart(owner, files, 'state-changes'))
   return (continues(changes, base) ? changes : base).head
 }
 
 /** The cached snapshot, and as `kept` what the file of all memories has; undefined without one. */
 export async function findState(
-  owner: CacheOwner,
-  path: string,
+  owner: SealOwner,
+  files: OwnFiles,
   reader: StateReader,
 ): Promise<(CachedState & { readonly kept: Snapshot }) | undefined> {
-  const files = await findFiles(owner, path)
-  if (files === undefined) return undefined
-  const { base, header, rows } = files
+  const found = await findFiles(owner, files)
+  if (found === undefined) return undefined
+  const { base, header, rows } = found
   const keyring = reader.readKeyring(header.keyring.oid, fromHex(header.keyring.record))
   const { oid, ...brought } = header.settings
   const record = fromHex(brought.record)
@@ -137,7 +137,7 @@ export async function findState(
   const state = { head: headOf(base), keyring, settings }
   const kept = await inSlices(Snapshot.making(state, { memories, redacted }))
   const changes = new Map<string, CurrentVersion>()
-  for (const part of files.changes) {
+  for (const part of found.changes) {
     for (const [memoryId, version] of readMemories(part, header.kids)) {
       changes.set(memoryId, version)
     }
@@ -165,15 +165,33 @@ interface StateFiles {
   readonly changes: readonly Uint8Array[]
 }
 
-async function findFiles(owner: CacheOwner, path: string): Promise<StateFiles | undefined> {
-  const [first, ...rows] = (await findParts(owner, placeOf(path))) ?? []
+async function findFiles(owner: SealOwner, files: OwnFiles): Promise<StateFiles | undefined> {
+  const [first, ...rows] = (await findParts(owner, files, 'state')) ?? []
   const base = readHeader(first)
   // The file of changes may have been put in its place.
   if (base === undefined || base.base !== undefined) return undefined
-  const [second, ...changes] = (await findParts(owner, changesOf(path))) ?? []
+  const [second, ...changes] = (await findParts(owner, files, 'state-changes')) ?? []
   const header = readHeader(second)
   if (!continues(header, base)) return { base, header: base, rows, changes: [] }
   return { base, header, rows, changes }
+}
+
+async function findParts(
+  owner: SealOwner,
+  files: OwnFiles,
+  name: OwnName,
+): Promise<readonly Uint8Array[] | undefined> {
+  const bytes = await files.read(name)
+  return bytes && openParts(owner, place, bytes)
+}
+
+async function findFirstPart(
+  owner: SealOwner,
+  files: OwnFiles,
+  name: OwnName,
+): Promise<Uint8Array | undefined> {
+  const bytes = await files.read(name)
+  return bytes && openFirstPart(owner, place, bytes)
 }
 
 /** Whether a file of changes is of this file of all memories: not after another process wrote. */
@@ -189,27 +207,35 @@ function readHeader(part: Uint8Array | undefined): StateHeader | undefined {
   return header
 }
 
-/** Writes the changes since `kept`, if they are few. Returns what the file of all memories has. */
+/**
+ * Writes the changes since `kept`, if they are few. Returns what the file of all memories has;
+ * undefined, with nothing of value written, if another server has written.
+ */
 export async function writeState(
-  owner: CacheOwner,
-  path: string,
+  owner: SealOwner,
+  files: OwnFiles,
   state: CachedState,
   kept: Snapshot | undefined,
-): Promise<Snapshot> {
-  const changes = kept && findChanges(owner, path, state.snapshot, kept)
+): Promise<Snapshot | undefined> {
+  const changes = kept && (await findChanges(files, state.snapshot, kept))
   if (kept !== undefined && changes !== undefined) {
-    await writeParts(owner, changesOf(path), partsOf(state, changes, [], kept.head.commit))
-    return kept
+    const parts = partsOf(state, changes, [], kept.head.commit)
+    return (await write(owner, files, 'state-changes', parts)) ? kept : undefined
   }
-  await writeParts(
-    owner,
-    placeOf(path),
-    partsOf(state, rowsOf(state.snapshot), state.snapshot.redacted),
-  )
-  const { path: changesFile } = changesOf(path)
-  owner.disk.remove(changesFile)
-  removeTemporary(owner.disk, changesFile)
-  return state.snapshot
+  const { snapshot } = state
+  const parts = partsOf(state, rowsOf(snapshot), snapshot.redacted)
+  if (!(await write(owner, files, 'state', parts))) return undefined
+  await files.remove('state-changes')
+  return snapshot
+}
+
+async function write(
+  owner: SealOwner,
+  files: OwnFiles,
+  name: OwnName,
+  parts: Iterable<Uint8Array>,
+): Promise<boolean> {
+  return files.write(name, await sealParts(owner, place, parts))
 }
 
 /** Live memories in the order of the directory tree, which is built faster of such a list. */
@@ -222,15 +248,14 @@ function rowsOf({ current, paths }: Snapshot): readonly CurrentEntry[] {
 }
 
 /** Undefined if all memories must be written. */
-function findChanges(
-  owner: CacheOwner,
-  path: string,
+async function findChanges(
+  files: OwnFiles,
   { count, current, redacted }: Snapshot,
   kept: Snapshot,
-): readonly CurrentEntry[] | undefined {
+): Promise<readonly CurrentEntry[] | undefined> {
   if (!isSameSet(redacted, kept.redacted)) return undefined
-  if (readHeader(findFirstPart(owner, placeOf(path)))?.head.commit !== kept.head.commit)
-    return undefined
+  // Another process has written it since, or a redaction has erased it.
+  if (await files.hasChanged('state')) return undefined
   const changes: CurrentEntry[] = []
   let added = 0
   for (const row of current.changesSince(kept.current)) {
@@ -299,14 +324,6 @@ function* inGroups<T>(values: Iterable<T>): Generator<readonly T[]> {
     group = []
   }
   if (group.length > 0) yield group
-}
-
-function placeOf(path: string): PartedPlace {
-  return { path, role: 'state' }
-}
-
-function changesOf(path: string): PartedPlace {
-  return placeOf(`${path}-changes`)
 }
 
 function fromDeviceRow([, sequence, record, time, forked]: DeviceRow): DeviceState {

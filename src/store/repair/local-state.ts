@@ -9,29 +9,48 @@ import type { Oid } from '../../git/objects/object.ts'
 import { areLostCommitsLate } from '../access/post-revocation.ts'
 import type { CommitSource } from '../commits/decoded-commit.ts'
 import { Anchor } from '../local/anchor.ts'
+import type { OwnFiles } from '../local/own-files.ts'
 import { type CacheOwner, moveCacheAside } from '../local/sealed-cache.ts'
 import { type CachedHead, findCachedHead } from '../local/state-cache.ts'
 import { checkFreshness } from '../session/freshness.ts'
-import { localPlaces, type StoreEnvironment, type StorePlaces } from '../session/open-options.ts'
+import {
+  localPlaces,
+  ownFilesOf,
+  type StoreEnvironment,
+  type StorePlaces,
+} from '../session/open-options.ts'
 import type { SoundHead } from './heads.ts'
 import type { AnchorFate } from './report.ts'
 
+interface LocalStateParts {
+  readonly caches: CacheOwner
+  readonly files: OwnFiles
+  /** The anchor's, which a repair keeps under another name. */
+  readonly file: string
+  readonly cached: CachedHead | undefined
+  readonly anchor: Anchor | 'damaged'
+}
+
 export class LocalState {
   readonly #caches: CacheOwner
+  readonly #files: OwnFiles
   readonly #file: string
   readonly #anchor: Anchor | 'damaged'
   readonly #cached: CachedHead | undefined
 
   static async read(options: StorePlaces & StoreEnvironment, storeId: string): Promise<LocalState> {
-    const { caches, anchorFile, cacheDirectory } = localPlaces(options, storeId)
-    const cached = await findCachedHead(caches, `${cacheDirectory}/state`)
-    return new LocalState(caches, anchorFile, cached)
+    const { caches, anchorFile: file } = localPlaces(options, storeId)
+    const files = ownFilesOf(options, storeId)
+    const cached = await findCachedHead(caches, files)
+    const anchor = await openAnchor(caches, files)
+    return new LocalState({ caches, files, file, cached, anchor })
   }
 
-  private constructor(caches: CacheOwner, file: string, cached: CachedHead | undefined) {
+  private constructor({ caches, files, file, cached, anchor }: LocalStateParts) {
     this.#caches = caches
+    this.#files = files
     this.#file = file
-    this.#anchor = openAnchor(caches, file)
+    this.#anchor = anchor
     this.#cached = cached
   }
 
@@ -73,7 +92,8 @@ export class LocalState {
   async renew({ snapshot }: SoundHead): Promise<void> {
     moveCacheAside(this.#caches, { path: this.#file })
     const last = snapshot.devices.get(this.#caches.identity.deviceId)?.sequence ?? 0
-    await new Anchor(this.#caches, this.#file).renew(snapshot.head, last)
+    const anchor = await Anchor.open(this.#caches, this.#files)
+    await anchor.renew(snapshot.head, last)
   }
 }
 
@@ -98,9 +118,9 @@ function storeIdOf(name: string): string | undefined {
   }
 }
 
-function openAnchor(caches: CacheOwner, file: string): Anchor | 'damaged' {
+async function openAnchor(caches: CacheOwner, files: OwnFiles): Promise<Anchor | 'damaged'> {
   try {
-    return new Anchor(caches, file)
+    return await Anchor.open(caches, files)
   } catch (error) {
     if (hasCode(error, 'anchor_corrupt')) return 'damaged'
     throw error

@@ -220,6 +220,7 @@ export class CurrentState {
     this.clear()
     this.#rewrites += 1
     this.history.isSuperseded = true
+    this.local.supersede()
   }
 
   /** Starts no work by itself any more. */
@@ -249,7 +250,7 @@ interface Known {
   /** Reads the history up to that head. */
   readonly fill: () => Promise<History>
   /** The head for which another process of this device dropped a late record (FORMAT §7.4). */
-  readonly findLeftFor: (record: Uint8Array) => RecordAt | undefined
+  readonly findLeftFor: (record: Uint8Array) => Promise<RecordAt | undefined>
 }
 
 /**
@@ -265,7 +266,7 @@ export async function followHead(
   const descended = await verifyDescent(source, snapshot, head)
   if (descended !== undefined) return { snapshot: descended, isRewritten: false }
   const filled = await tryToFill(fill)
-  const known = { head: snapshot.head, leftFor: findLeftFor(snapshot.head.record) }
+  const known = { head: snapshot.head, leftFor: await findLeftFor(snapshot.head.record) }
   const replaced = await replace(source, known, filled, (options) => {
     if (filled === undefined) return verifyHistory(source, head, options)
     return verifyRewritten(source, filled, head, options)

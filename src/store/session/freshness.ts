@@ -57,7 +57,7 @@ async function withStates(
   anchor: Anchor,
   head: Head,
 ): Promise<unknown> {
-  const { verified, notedAt } = anchor
+  const { verified } = anchor
   if (!hasCode(error, 'rolled_back') || verified === undefined) return error
   // A list of words, which little else needs.
   const { headFingerprint } = await import('../../format/fingerprint.ts')
@@ -68,7 +68,10 @@ async function withStates(
   }
   const bytes = readCommitBytes(objects, head.commit)
   const written = decodeCommit(storeId, epochs, head.commit, bytes).record.time
-  const details = { verified: stateOf(verified, notedAt), present: stateOf(head, written) }
+  const details = {
+    verified: stateOf(verified, await anchor.notedAt()),
+    present: stateOf(head, written),
+  }
   return new StoreError(error.code, error.message, { cause: error, details })
 }
 

@@ -14,6 +14,7 @@ import type { Unlock } from '../../keys/unlock.ts'
 import { standardStretch, type StretchParameters } from '../../limits.ts'
 import type { ContentGuard } from '../guard/guard.ts'
 import { Anchor } from '../local/anchor.ts'
+import { OwnDirectory, type OwnFiles } from '../local/own-files.ts'
 import { RemoteStateFile } from '../local/remote-state-file.ts'
 import { type CacheFiles, type CacheOwner, journalSecretOf } from '../local/sealed-cache.ts'
 
@@ -37,6 +38,11 @@ export interface StoreEnvironment {
    * directory is then a replica, private to this process.
    */
   readonly sharedLog?: (storeId: string) => SharedLog
+  /**
+   * @internal What the device keeps for itself of a store, by its id, for one handle; by default
+   * files in the places of the store.
+   */
+  readonly ownFiles?: (storeId: string) => OwnFiles
   /** @internal Where packs are made; a worker thread by default. */
   readonly packer?: Packer
   /** @internal What caches may hold; by default together with all other stores of the process. */
@@ -73,7 +79,7 @@ export interface OpenOptions extends StorePlaces, GuardOptions, StoreEnvironment
 
 export function environmentOf(
   options: StoreEnvironment,
-): Required<Omit<StoreEnvironment, 'packer' | 'sharedLog'>> {
+): Required<Omit<StoreEnvironment, 'packer' | 'sharedLog' | 'ownFiles'>> {
   const { clock = systemClock, random = systemRandom, disk = systemDisk } = options
   const { stretch = standardStretch, cacheBudget = cachesOfProcess } = options
   // Where caches have a bound of their own, such as in a server, indexes share it.
@@ -105,22 +111,38 @@ export function unlockOf(options: OpenOptions): Unlock {
   return { type: 'identity', identity }
 }
 
-export function localFiles(
+/** Reads the anchor: throws `anchor_corrupt` or `upgrade_required`. */
+export async function localFiles(
   options: StorePlaces & StoreEnvironment,
   storeId: string,
-): {
+): Promise<{
   readonly caches: CacheOwner
+  readonly files: OwnFiles
   readonly anchor: Anchor
   readonly seenRemotes: RemoteStateFile
   readonly erasures: CacheFiles
   readonly cacheDirectory: string
-} {
-  const places = localPlaces(options, storeId)
-  const { caches, anchorFile, remotesFile, erasuresDirectory, cacheDirectory } = places
-  const anchor = new Anchor(caches, anchorFile)
-  const seenRemotes = new RemoteStateFile(caches, remotesFile)
+}> {
+  const { caches, erasuresDirectory, cacheDirectory } = localPlaces(options, storeId)
+  const files = ownFilesOf(options, storeId)
+  const anchor = await Anchor.open(caches, files)
+  const seenRemotes = new RemoteStateFile(caches, files)
   const erasures = { owner: caches, directory: erasuresDirectory }
-  return { caches, anchor, seenRemotes, erasures, cacheDirectory }
+  return { caches, files, anchor, seenRemotes, erasures, cacheDirectory }
+}
+
+/** For one handle of the store. */
+export function ownFilesOf(options: StorePlaces & StoreEnvironment, storeId: string): OwnFiles {
+  const { ownFiles } = options
+  if (ownFiles !== undefined) return ownFiles(formatId('store', storeId))
+  const { caches, anchorFile, remotesFile, cacheDirectory } = localPlaces(options, storeId)
+  return new OwnDirectory(caches.disk, {
+    anchor: anchorFile,
+    remotes: remotesFile,
+    reads: `${cacheDirectory}/reads`,
+    state: `${cacheDirectory}/state`,
+    'state-changes': `${cacheDirectory}/state-changes`,
+  })
 }
 
 /** The paths of this device's local files. Reads nothing. */

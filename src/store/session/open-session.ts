@@ -8,7 +8,8 @@ import type { Oid } from '../../git/objects/object.ts'
 import type { OpenedKeyring } from '../../keys/keyring.ts'
 import { openHeadKeyring, readKeyringState, readSettingsState } from '../access/authority.ts'
 import type { CommitCount } from '../commits/commit-count.ts'
-import type { CacheFiles } from '../local/sealed-cache.ts'
+import type { OwnFiles } from '../local/own-files.ts'
+import type { CacheOwner } from '../local/sealed-cache.ts'
 import { findState } from '../local/state-cache.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import { verifyDescent, verifyHistory } from '../verify/verify.ts'
@@ -27,23 +28,24 @@ export async function openSession(
   const storeId = readStoreId(objects)
   checkExpected(storeId, options.storeId)
   // Reads the anchor before the head: otherwise a commit in between would look like a rollback.
-  const { caches, anchor, cacheDirectory, seenRemotes, erasures } = localFiles(options, storeId)
+  const local = await localFiles(options, storeId)
+  const { caches, anchor, files } = local
   objects.refresh()
   const head = getHead(objects)
   const opened = await openHeadKeyring(objects, storeId, unlockOf(options), head, signal)
   const source = { objects, storeId, epochs: opened.epochs, identity }
-  const files = { owner: caches, directory: cacheDirectory }
-  const known = await resume(source, files, head, options)
+  const known = await resume(source, { caches, files }, head, options)
   const found = known ?? (await startOver(source, head, options))
   const { snapshot } = found
   if (options.acceptRolledBack !== true) await keepUp(source, anchor, snapshot)
-  const parts = { ...found, objects, storeId, identity, epochs: opened.epochs, anchor, caches }
-  const local = { cacheDirectory, cacheBudget, indexBudget, clock, random }
-  const session = new StoreSession({ ...parts, ...local, stretch, guard, seenRemotes, erasures })
+  const parts = { ...found, ...local, objects, storeId, identity, epochs: opened.epochs }
+  const environment = { cacheBudget, indexBudget, clock, random, stretch, guard }
+  const session = new StoreSession({ ...parts, ...environment })
   if (options.acceptRolledBack === true) {
     await objects.exclusive(async () => {
       checkIsHead(objects, snapshot.head.commit)
-      await anchor.accept(snapshot.head)
+      const last = snapshot.devices.get(identity.deviceId)?.sequence ?? 0
+      await anchor.acceptRestored(snapshot.head, last)
     })
   } else if (anchor.verified === undefined) await pin(source, anchor, snapshot)
   return { session, opened }
@@ -61,12 +63,12 @@ export interface OpenedState {
  */
 async function resume(
   source: StoreSource,
-  files: CacheFiles,
+  { caches, files }: { readonly caches: CacheOwner; readonly files: OwnFiles },
   head: Oid,
   options: OpenOptions,
 ): Promise<OpenedState | undefined> {
   try {
-    const found = await findState(files.owner, `${files.directory}/state`, {
+    const found = await findState(caches, files, {
       readKeyring: (oid, record) => readKeyringState(source, oid, record),
       readSettings: (oid, record) => readSettingsState(source, oid, record),
     })

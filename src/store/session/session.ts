@@ -303,7 +303,7 @@ export class StoreSession {
   async erase(): Promise<void> {
     if (this.objects.status().purgePending === 0) return
     await this.checkpoint()
-    await this.#state.inTurn(async () => this.local.forget(this.#state.history))
+    await this.#state.inTurn(() => this.local.erase(this.#state.history))
     await this.keepVerified()
   }
 

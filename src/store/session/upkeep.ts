@@ -50,7 +50,7 @@ export class Upkeep {
     clearTimeout(this.#timer)
     await this.#running
     const { local, snapshot, history } = this.#state
-    if (this.#durable !== undefined || local.hasNews(snapshot, history)) await this.#leave()
+    if (this.#durable !== undefined || (await local.hasNews(snapshot, history))) await this.#leave()
   }
 
   async #settleWhenBusy(): Promise<void> {
@@ -58,18 +58,24 @@ export class Upkeep {
     this.#running = undefined
   }
 
-  #settle(): Promise<void> {
+  async #settle(): Promise<void> {
     const state = this.#state
-    return state.alone(() => state.local.settle(this.#durable, state.snapshot))
+    // Caches of a history that another server has rewritten must not be written again.
+    await state.objects.renew?.()
+    await state.alone(() => state.local.settle(this.#durable, state.snapshot))
   }
 
   /** What a reader may not do, or cannot while another process holds the lock, loses nothing. */
   async #leave(): Promise<void> {
     const state = this.#state
+    const { objects } = state
     try {
+      await objects.renew?.()
       await state.alone(() => state.local.leave(this.#durable, state.snapshot, state.history))
     } catch (error) {
-      if (!hasCode(error, 'locked', 'storage_denied')) throw error
+      if (hasCode(error, 'locked', 'storage_denied')) return
+      // An engine that does not answer keeps the earlier files.
+      if (objects.renew === undefined || !hasCode(error, 'storage_failed', 'not_found')) throw error
     }
   }
 }

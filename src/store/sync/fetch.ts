@@ -61,7 +61,7 @@ export async function fetchHead(peer: Peer, incoming: Incoming): Promise<Fetched
   const connection = await connectFetch(accessOf(peer))
   try {
     const { head } = connection.refs
-    const seen = known.seen()
+    const seen = await known.seen()
     if (head === undefined) {
       if (seen !== undefined && options.repair !== true) throw rolledBackError()
       return { kind: 'empty' }
@@ -110,7 +110,7 @@ async function fetchMissing(
 ): Promise<number> {
   const { objects, knownCommits } = session
   if (objects.read(head) !== undefined) return 0
-  const seen = known.seen()?.oid
+  const seen = (await known.seen())?.oid
   const haves = await session.reading((ours) => {
     return chooseHaves(objects, ours.head.commit, seen, knownCommits)
   })

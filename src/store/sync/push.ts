@@ -98,7 +98,7 @@ export class Sender {
   }
 
   async #packedHead(): Promise<PackedHead> {
-    const mark = this.#peer.known.mark()
+    const mark = await this.#peer.known.mark()
     await this.#peer.session.checkpoint()
     return { ...(await this.#head()), mark }
   }
@@ -155,7 +155,7 @@ export class Sender {
     let at = expected
     for (const [index, step] of steps.entries()) {
       await checkNotRewritten(this.#peer.session, rewrites)
-      const mark = index === 0 ? begun : this.#peer.known.mark()
+      const mark = index === 0 ? begun : await this.#peer.known.mark()
       const connection = index === 0 ? first : await connectPush(accessOf(this.#peer))
       const isLast = index === steps.length - 1
       const before = this.#sent.bytes - bytesBefore

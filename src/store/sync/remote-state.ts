@@ -48,17 +48,17 @@ export class RemoteState {
   }
 
   /** Marks the start of an exchange: a head that is noted with it was seen after this. */
-  mark(): number {
+  mark(): Promise<number> {
     return this.#session.seenRemotes.mark()
   }
 
-  seen(): SeenHead | undefined {
+  seen(): Promise<SeenHead | undefined> {
     return this.#session.seenRemotes.find(this.#remote.name, this.#remote.url)
   }
 
   /** The head that it has shown, if our history contains it: a restored store may have less. */
   async seenHere(): Promise<SeenHead | undefined> {
-    const seen = this.seen()
+    const seen = await this.seen()
     if (seen === undefined) return undefined
     const look = async (): Promise<boolean> => {
       const { commit } = await this.#session.reading(({ head }) => head)
@@ -101,7 +101,7 @@ export class RemoteState {
    */
   async commitsBehind(head: Oid, options: WorkOptions): Promise<readonly Oid[]> {
     if (this.#session.objects.read(head) !== undefined) return [head]
-    const seen = this.seen()
+    const seen = await this.seen()
     if (seen?.oid !== head || seen.intactBelow === undefined) return []
     const { intactBelow } = seen
     const history = await this.#session.loadHistory(options)
@@ -130,7 +130,8 @@ export async function readRemoteStatus(session: StoreSession): Promise<readonly 
   const remotes: RemoteStatus[] = []
   for (const remote of session.objects.exchange.remotes()) {
     const unsent = await countUnsent(session, remote)
-    const syncedAt = session.seenRemotes.find(remote.name, remote.url)?.seenAt
+    const seen = await session.seenRemotes.find(remote.name, remote.url)
+    const syncedAt = seen?.seenAt
     remotes.push({ ...remote, unsent, syncedAt, evidence: findEvidence(session, remote) })
   }
   return remotes
@@ -151,7 +152,7 @@ const WALKED_MAX = 500
 
 /** The number that `findUnsent` finds: after an import it is large, and a page asks often. */
 async function countUnsent(session: StoreSession, remote: Remote): Promise<number | undefined> {
-  const seen = new RemoteState(session, remote).seen()
+  const seen = await new RemoteState(session, remote).seen()
   const { height } = await session.reading(({ head }) => head)
   if (seen !== undefined && height - seen.height > WALKED_MAX) {
     const history = await session.loadHistory()
@@ -175,7 +176,7 @@ export async function findUnsent(
   remote: Remote,
 ): Promise<readonly Oid[] | undefined> {
   const known = new RemoteState(session, remote)
-  const seen = known.seen()
+  const seen = await known.seen()
   if (seen === undefined) return undefined
   const { commit } = await session.reading(({ head }) => head)
   if (seen.oid === commit) return []
@@ -335,7 +336,7 @@ export async function findSettled(
   options: SyncOptions,
 ): Promise<readonly Oid[]> {
   const { objects, seenRemotes } = session
-  const heads = seenRemotes.fetches()
+  const heads = await seenRemotes.fetches()
   const found: Oid[] = []
   for (const head of heads) if (await isUnsettled(session, head, options)) found.push(head)
   let unsettled: readonly Oid[] = found

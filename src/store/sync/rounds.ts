@@ -146,7 +146,7 @@ async function receive(
   merged: Snapshot | undefined,
 ): Promise<Received> {
   const { session, known, options } = peer
-  const mark = known.mark()
+  const mark = await known.mark()
   const incoming = session.objects.exchange.incoming()
   try {
     const received = await adoptFetched(peer, await fetchHead(peer, incoming), {

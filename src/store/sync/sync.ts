@@ -132,18 +132,20 @@ async function settleMembers(
 ): Promise<void> {
   const { objects, seenRemotes } = session
   const settle = async (): Promise<void> => {
-    const pending = seenRemotes.pending()
+    const pending = await seenRemotes.pending()
     if (pending === undefined) return
     const remotes = objects.exchange.remotes()
-    if (membershipRemote({ remotes, chosen: seenRemotes.membership() })?.name !== name) return
+    const chosen = await seenRemotes.membership()
+    if (membershipRemote({ remotes, chosen })?.name !== name) return
     const contains = (oid: Oid): Promise<boolean> => inSlices(containsRecord(session, oid, pending))
-    const seen = known.seen()?.oid
+    const seen = (await known.seen())?.oid
     const isThere = seen !== undefined && (await contains(seen))
     if (isThere || !(await contains(session.snapshot.head.commit))) {
       await seenRemotes.notePending(undefined)
     }
   }
-  if (seenRemotes.pending() !== undefined) await session.planning(() => objects.exclusive(settle))
+  if ((await seenRemotes.pending()) === undefined) return
+  await session.planning(() => objects.exclusive(settle))
 }
 
 async function moveBoth(peer: Peer, author: Author): Promise<Moved> {
@@ -205,7 +207,7 @@ export async function changeMembers<T extends Applied>(
   change: () => Promise<T>,
 ): Promise<T & MembersChanged> {
   const remotes = session.objects.exchange.remotes()
-  const remote = membershipRemote({ remotes, chosen: session.seenRemotes.membership() })
+  const remote = membershipRemote({ remotes, chosen: await session.seenRemotes.membership() })
   if (remote === undefined) return { ...(await change()), pending: undefined }
   await catchUpWith(session, author, [remote, ...remotes.filter((one) => one !== remote)], options)
   for (let attempt = 1; ; attempt += 1) {
@@ -248,7 +250,7 @@ async function catchUpWith(
       )
     }
   }
-  if (session.seenRemotes.pending() === undefined) return
+  if ((await session.seenRemotes.pending()) === undefined) return
   throw new StoreError(
     'membership_pending',
     'An earlier change of the members has not reached the remote yet: sync first',

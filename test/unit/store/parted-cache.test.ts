@@ -1,6 +1,6 @@
 // A cache in parts is read whole or not at all, for any change of its bytes.
 
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { utf8 } from '../../../src/bytes.ts'
@@ -9,8 +9,8 @@ import { systemDisk } from '../../../src/disk/disk.ts'
 import { generateIdentity } from '../../../src/keys/identity.ts'
 import {
   type CacheOwner,
-  findFirstPart,
   findParts,
+  openFirstPart,
   type PartedPlace,
   sealCache,
   writeParts,
@@ -114,7 +114,7 @@ test('a file of a release that wrote no lengths is not read', async () => {
     mkdirSync(dirname(place.path), { recursive: true })
     write([length, envelope])
     expect(await findParts(owner, place)).toEqual(text === '' ? [] : undefined)
-    expect(findFirstPart(owner, place)).toBeUndefined()
+    expect(openFirstPart(owner, place, readFileSync(place.path))).toBeUndefined()
   }
 })
 

@@ -10,6 +10,7 @@ import type { Author, Change } from '../../../src/index.ts'
 import { generateIdentity } from '../../../src/keys/identity.ts'
 import { Anchor } from '../../../src/store/local/anchor.ts'
 import { beforeGenesis } from '../../../src/store/snapshot/snapshot.ts'
+import { ownDirectory } from '../../support/own-files.ts'
 import { author, contentsOf, newStore, reopen, type TestPlace } from '../../support/stores.ts'
 import { copyDirectory, temporaryDirectory } from '../../support/temporary.ts'
 
@@ -79,7 +80,10 @@ test('no number is given twice, whichever of two handles fails to write', async 
     random: systemRandom,
   }
   const path = join(temporaryDirectory(), 'anchor')
-  const handles = [new Anchor(owner, path), new Anchor(owner, path)] as const
+  const handles = [
+    await Anchor.open(owner, ownDirectory({ anchor: path })),
+    await Anchor.open(owner, ownDirectory({ anchor: path })),
+  ] as const
   const given: number[] = []
   // Only the numbers of the first handle get into the history, and not all of them.
   let last = 0

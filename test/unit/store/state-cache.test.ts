@@ -6,7 +6,8 @@ import { expect, test } from 'vitest'
 import { systemRandom } from '../../../src/crypto/random.ts'
 import { type Disk, systemDisk } from '../../../src/disk/disk.ts'
 import { generateIdentity } from '../../../src/keys/identity.ts'
-import type { CacheOwner } from '../../../src/store/local/sealed-cache.ts'
+import type { OwnFiles } from '../../../src/store/local/own-files.ts'
+import type { SealOwner } from '../../../src/store/local/sealed-cache.ts'
 import {
   findCachedHead,
   findState,
@@ -17,6 +18,7 @@ import type { CurrentVersion, LiveMemory } from '../../../src/store/snapshot/liv
 import { memoriesBelow } from '../../../src/store/snapshot/path-tree.ts'
 import { SharedMap } from '../../../src/store/snapshot/shared-map.ts'
 import { type CommitEffect, Snapshot } from '../../../src/store/snapshot/snapshot.ts'
+import { ownDirectory } from '../../support/own-files.ts'
 import { author, newStore, reopen } from '../../support/stores.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 
@@ -77,23 +79,24 @@ test('a process that is behind does not overwrite a newer snapshot', async () =>
 test('a snapshot is read back unchanged', async () => {
   const owner = await ownerOf('5'.repeat(32))
   const path = `${temporaryDirectory()}/cache/state`
+  const files = ownDirectory({ state: path, 'state-changes': `${path}-changes` })
   const written = sampleSnapshot()
   const counted = { commit: 'cd'.repeat(20), commits: 12 }
-  await writeState(owner, path, { snapshot: written, counted }, undefined)
+  await writeState(owner, files, { snapshot: written, counted }, undefined)
   const { keyring, settings } = written
   const reader = { readKeyring: () => keyring, readSettings: () => settings }
-  const found = await findState(owner, path, reader)
+  const found = await findState(owner, files, reader)
   expect(found?.counted).toEqual(counted)
   expect(found?.snapshot.head).toEqual(written.head)
   expect(found?.snapshot.devices).toEqual(written.devices)
   expect(found?.snapshot.redacted).toEqual(written.redacted)
   expect(new Map(found?.snapshot.current)).toEqual(new Map(written.current))
   expect(pathsOf(found?.snapshot)).toEqual(pathsOf(written))
-  expect(findWritten(owner, path)).toMatchObject({ commit: written.head.commit, height: 11 })
-  const cached = await findCachedHead(owner, path)
+  expect(await findWritten(owner, files)).toMatchObject({ commit: written.head.commit, height: 11 })
+  const cached = await findCachedHead(owner, files)
   expect(cached).toEqual({ commit: written.head.commit, redacted: [...written.redacted] })
   for (const other of [await ownerOf('5'.repeat(32)), { ...owner, storeId: '6'.repeat(32) }]) {
-    expect(await findState(other, path, reader)).toBeUndefined()
+    expect(await findState(other, files, reader)).toBeUndefined()
   }
 })
 
@@ -103,29 +106,30 @@ test(
   async () => {
     const owner = await ownerOf('5'.repeat(32))
     const path = `${temporaryDirectory()}/cache/state`
+    const files = ownDirectory({ state: path, 'state-changes': `${path}-changes` })
     const before = sampleSnapshot()
-    const kept = await writeState(owner, path, { snapshot: before, counted: undefined }, undefined)
+    const kept = await writeState(owner, files, { snapshot: before, counted: undefined }, undefined)
     const whole = readFileSync(path)
     const snapshot = changeTo(before, 'bc'.repeat(20), changesOf(before))
-    await writeState(owner, path, { snapshot, counted: undefined }, kept)
+    await writeState(owner, files, { snapshot, counted: undefined }, kept)
     expect(readFileSync(path)).toEqual(whole)
-    const found = await readBack(owner, path, snapshot)
+    const found = await readBack(owner, files, snapshot)
     expect(found?.head.commit).toBe('bc'.repeat(20))
     expect(new Map(found?.current)).toEqual(new Map(snapshot.current))
     expect(pathsOf(found)).toEqual(pathsOf(snapshot))
-    expect(findWritten(owner, path)?.commit).toBe('bc'.repeat(20))
-    expect((await findCachedHead(owner, path))?.commit).toBe('bc'.repeat(20))
+    expect((await findWritten(owner, files))?.commit).toBe('bc'.repeat(20))
+    expect((await findCachedHead(owner, files))?.commit).toBe('bc'.repeat(20))
 
     // Neither file is taken for the other, and changes belong to one file of all memories.
     const changes = readFileSync(`${path}-changes`)
     writeFileSync(path, changes)
-    expect(await readBack(owner, path, snapshot)).toBeUndefined()
+    expect(await readBack(owner, files, snapshot)).toBeUndefined()
     const other = sampleSnapshot('dc'.repeat(20))
-    await writeState(owner, path, { snapshot: other, counted: undefined }, undefined)
+    await writeState(owner, files, { snapshot: other, counted: undefined }, undefined)
     expect(existsSync(`${path}-changes`)).toBe(false)
     writeFileSync(`${path}-changes`, changes)
-    expect((await readBack(owner, path, snapshot))?.head.commit).toBe('dc'.repeat(20))
-    expect(findWritten(owner, path)?.commit).toBe('dc'.repeat(20))
+    expect((await readBack(owner, files, snapshot))?.head.commit).toBe('dc'.repeat(20))
+    expect((await findWritten(owner, files))?.commit).toBe('dc'.repeat(20))
   },
 )
 
@@ -145,12 +149,13 @@ test.each<[string, (snapshot: Snapshot, path: string) => Snapshot]>([
 ])('all memories are written again when %s changed', async (_, change) => {
   const owner = await ownerOf('5'.repeat(32))
   const path = `${temporaryDirectory()}/cache/state`
+  const files = ownDirectory({ state: path, 'state-changes': `${path}-changes` })
   const before = sampleSnapshot()
-  const kept = await writeState(owner, path, { snapshot: before, counted: undefined }, undefined)
+  const kept = await writeState(owner, files, { snapshot: before, counted: undefined }, undefined)
   const snapshot = change(before, path)
-  await writeState(owner, path, { snapshot, counted: undefined }, kept)
+  await writeState(owner, files, { snapshot, counted: undefined }, kept)
   expect(existsSync(`${path}-changes`)).toBe(false)
-  const found = await readBack(owner, path, snapshot)
+  const found = await readBack(owner, files, snapshot)
   expect(found?.redacted).toEqual(snapshot.redacted)
   expect(new Map(found?.current)).toEqual(new Map(snapshot.current))
 })
@@ -209,16 +214,16 @@ function changeTo(snapshot: Snapshot, commit: string, memories: Versions): Snaps
 }
 
 async function readBack(
-  owner: CacheOwner,
-  path: string,
+  owner: SealOwner,
+  files: OwnFiles,
   { keyring, settings }: Snapshot,
 ): Promise<Snapshot | undefined> {
   const reader = { readKeyring: () => keyring, readSettings: () => settings }
-  return (await findState(owner, path, reader))?.snapshot
+  return (await findState(owner, files, reader))?.snapshot
 }
 
-async function ownerOf(storeId: string): Promise<CacheOwner> {
-  return { disk: systemDisk, storeId, identity: await generateIdentity(), random: systemRandom }
+async function ownerOf(storeId: string): Promise<SealOwner> {
+  return { storeId, identity: await generateIdentity(), random: systemRandom }
 }
 
 /** Live memories of two epochs, deletions and redactions, more than one part has. */

@@ -27,7 +27,8 @@ const LAST_MAX = 3
 async function run(context: Context, input: Input): Promise<Answer> {
   const ink = inkOf(context, input)
   const { environment } = context
-  if (isNothingHere(environment) && findVanished(environment) === undefined) return begin(ink)
+  if (isNothingHere(environment) && (await findVanished(environment)) === undefined)
+    return begin(ink)
   const ofMember = async (store: MemoryStore): Promise<Answer> => {
     await loadHistory(context, store)
     const status = await store.status()

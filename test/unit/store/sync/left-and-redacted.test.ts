@@ -3,13 +3,13 @@
 
 import { expect, test } from 'vitest'
 import { systemRandom } from '../../../../src/crypto/random.ts'
-import { systemDisk } from '../../../../src/disk/disk.ts'
 import { generateIdentity } from '../../../../src/index.ts'
 import { RemoteStateFile } from '../../../../src/store/local/remote-state-file.ts'
 import { worldsOf } from '../../../support/clone-templates.ts'
 import { alone, firstClone, idOf, joinClone, sync, syncAll } from '../../../support/clones.ts'
 import { failureOf } from '../../../support/faulty-remotes.ts'
 import { branchOf, copyRemote, create, leak, redact } from '../../../support/hostile-remotes.ts'
+import { ownDirectory } from '../../../support/own-files.ts'
 import { author } from '../../../support/stores.ts'
 import { git, temporaryDirectory } from '../../../support/temporary.ts'
 
@@ -54,8 +54,11 @@ test(
 
 test('only a drop of commits that a remote has shown lowers its required head', async () => {
   const identity = await generateIdentity()
-  const owner = { disk: systemDisk, storeId: 'a'.repeat(32), identity, random: systemRandom }
-  const seen = new RemoteStateFile(owner, `${temporaryDirectory()}/x.remotes`)
+  const owner = { storeId: 'a'.repeat(32), identity, random: systemRandom }
+  const seen = new RemoteStateFile(
+    owner,
+    ownDirectory({ remotes: `${temporaryDirectory()}/x.remotes` }),
+  )
   const at = (height: number): { oid: string; height: number; record: Uint8Array } => {
     const record = new Uint8Array(32)
     new DataView(record.buffer).setUint32(0, height)
@@ -64,7 +67,7 @@ test('only a drop of commits that a remote has shown lowers its required head', 
   await seen.noteLeft({ records: [at(11).record], common: at(10), head: at(12) })
   await seen.note('second', 'u', at(1001))
   await seen.noteLeft({ records: [at(1001).record], common: at(1000), head: at(1002) })
-  expect(seen.find('second', 'u')).toMatchObject({ height: 1000 })
+  expect(await seen.find('second', 'u')).toMatchObject({ height: 1000 })
 })
 
 test('settings that were dropped as late are not reported as kept', { tags: 'slow' }, async () => {

@@ -3,9 +3,9 @@
 
 import { beforeEach, expect, test } from 'vitest'
 import { systemRandom } from '../../../../src/crypto/random.ts'
-import { systemDisk } from '../../../../src/disk/disk.ts'
 import { generateIdentity } from '../../../../src/index.ts'
 import { RemoteStateFile } from '../../../../src/store/local/remote-state-file.ts'
+import { ownDirectory } from '../../../support/own-files.ts'
 import { temporaryDirectory } from '../../../support/temporary.ts'
 
 const head = { oid: 'a'.repeat(40), height: 20, record: new Uint8Array(32) }
@@ -16,10 +16,10 @@ let theirs: RemoteStateFile
 
 beforeEach(async () => {
   const identity = await generateIdentity()
-  const owner = { disk: systemDisk, storeId: '5'.repeat(32), identity, random: systemRandom }
+  const owner = { storeId: '5'.repeat(32), identity, random: systemRandom }
   const path = `${temporaryDirectory()}/remotes`
-  ours = new RemoteStateFile(owner, path)
-  theirs = new RemoteStateFile(owner, path)
+  ours = new RemoteStateFile(owner, ownDirectory({ remotes: path }))
+  theirs = new RemoteStateFile(owner, ownDirectory({ remotes: path }))
 })
 
 test.each([
@@ -31,25 +31,26 @@ test.each([
 ])('a sync that found %s intact', async (_, intactBelow, heights, expected) => {
   await ours.note(...place, head)
   await theirs.noteRewrite(3)
-  const mark = ours.mark()
+  const mark = await ours.mark()
   for (const height of heights) await theirs.noteRewrite(height)
   await ours.note(...place, { ...head, intactBelow }, { mark })
-  expect(ours.find(...place)?.intactBelow).toBe(expected)
+  expect((await ours.find(...place))?.intactBelow).toBe(expected)
 })
 
 test('more redactions than are remembered leave nothing intact', async () => {
-  const mark = ours.mark()
+  const mark = await ours.mark()
   for (let n = 0; n < 65; n += 1) await theirs.noteRewrite(100)
   await ours.note(...place, head, { mark })
-  expect(ours.find(...place)?.intactBelow).toBe(0)
+  expect((await ours.find(...place))?.intactBelow).toBe(0)
 })
 
 test('a mark from before the file was lost leaves nothing intact', async () => {
   await theirs.noteRewrite(1)
-  const mark = ours.mark()
+  const mark = await ours.mark()
   const identity = await generateIdentity()
-  const owner = { disk: systemDisk, storeId: '5'.repeat(32), identity, random: systemRandom }
-  const lost = new RemoteStateFile(owner, `${temporaryDirectory()}/remotes`)
+  const owner = { storeId: '5'.repeat(32), identity, random: systemRandom }
+  const elsewhere = ownDirectory({ remotes: `${temporaryDirectory()}/remotes` })
+  const lost = new RemoteStateFile(owner, elsewhere)
   await lost.note(...place, head, { mark })
-  expect(lost.find(...place)?.intactBelow).toBe(0)
+  expect((await lost.find(...place))?.intactBelow).toBe(0)
 })

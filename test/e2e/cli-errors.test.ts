@@ -242,7 +242,12 @@ describe('a store that cannot be opened', () => {
     async () => {
       const home = newHome()
       const result = await home.run(['ls'])
-      expect(result).toEqual(refusal(8, /There is no identity file at .*\/identity\nstore: /))
+      expect(result).toEqual(
+        refusal(
+          8,
+          /There is no store on this machine yet, and no identity file at .*\/identity\nstore: /,
+        ),
+      )
       expect(result.stderr).toMatch(/`gitlocket init` .* `gitlocket join <url>`/)
     },
   )

@@ -66,7 +66,8 @@ describe('redact', () => {
         new RegExp(
           `^Redacted 1 version\ncreated\t${leak?.id}\n\n` +
             `Old head     ${String(before['head'])}\n` +
-            'New head     [0-9a-f]{40}\nFor hosts    \\d+ object ids to report; .*\n' +
+            'New head     [0-9a-f]{40}\n' +
+            'For hosts    \\d+ object ids to report, in the certificate\n' +
             '\n1 later version may repeat the text, written on these; --with-copies .*\n' +
             'Searched \\d+ objects, .* for 1 redacted version: nothing is left\n$',
         ),

@@ -176,8 +176,8 @@ function recoveryLines(
     return [use, `It is in ${keyFile}: move that away from this machine.`]
   }
   return [
-    `${use} It is shown this once.`,
-    'Write it down and keep it away from this machine:',
+    use,
+    'It is shown this once: write it down and keep it away from this machine.',
     '',
     `  ${recoveryKey}`,
   ]

@@ -279,7 +279,7 @@ function doneText(
     '',
     `Old head     ${old_head ?? ''}`,
     `New head     ${new_head}`,
-    `For hosts    ${ids} to report; --json prints them, and --certificate writes them`,
+    `For hosts    ${ids} to report, in the certificate`,
     ...(file === undefined ? [] : [`Certificate  ${file}, signed by this device`]),
     '',
   ]
@@ -299,9 +299,10 @@ function doneText(
 const LISTED_MAX = 20
 
 const warnings =
-  'Other clones, hosts and backups keep the old objects until they take over this history and ' +
-  'forget the old one.\nThe settings of the store (its name, description and metadata) are not ' +
-  'part of any redaction.'
+  'Other clones, hosts and backups keep the old objects until they take over this\n' +
+  'history and forget the old one. The settings of the store (its name, description\n' +
+  'and metadata) are not part of any redaction.\n' +
+  '`gitlocket certificate list` finds the certificate again.'
 
 /** Versions that are kept and may repeat an erased text. */
 function copiesText(context: Context, ink: Ink, { sameText, builtOn }: RedactionPlan): string {

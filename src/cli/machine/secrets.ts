@@ -20,8 +20,9 @@ export async function findFirstPassphrase(context: Context): Promise<string | un
   if (file !== undefined) return readSecretFile('the passphrase', file)
   if (!canAsk(context)) return undefined
   process.stderr.write(
-    'A passphrase lets your other machines join this store. You can leave it empty and set one\n' +
-      'later; the recovery key, which is made in any case, lets them join too.\n',
+    'A passphrase lets your other machines join this store. You can leave it empty\n' +
+      'and set one later; the recovery key, which is made in any case, lets them join\n' +
+      'too.\n',
   )
   const question = `New passphrase (${leastLength}; empty for none)`
   const typed = await askNewSecret(context, question, 'GITLOCKET_PASSPHRASE_FILE', (secret) => {

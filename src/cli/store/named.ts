@@ -64,7 +64,10 @@ export async function resolveVersion(store: MemoryStore, typed: string): Promise
   for await (const { versionId } of store.history.versions({ limit: PAGE_MAX })) {
     if (versionId.startsWith(VERSION + digits)) found.push(versionId)
   }
-  if (found[0] === undefined) throw new StoreError('not_found', 'There is no such version')
+  if (found[0] === undefined) {
+    const hint = '`gitlocket log --oneline` lists the versions with their ids'
+    throw new CommandError('not_found', `There is no such version: ${typed}`, hint)
+  }
   if (found.length === 1) return found[0]
   throw new StoreError(
     'invalid_input',

@@ -30,13 +30,18 @@ import {
 export function getIdentity(environment: Environment): Identity {
   const identity = findIdentity(environment)
   if (identity !== undefined) return identity
-  throw new CommandError(
-    'invalid_identity',
-    `There is no identity file at ${environment.identityFile}`,
-    isNothingHere(environment)
-      ? firstStore
-      : '`gitlocket recover` enrols this machine in the store that is there',
-  )
+  const noFile = `no identity file at ${environment.identityFile}`
+  throw isNothingHere(environment)
+    ? new CommandError(
+        'invalid_identity',
+        `There is no store on this machine yet, and ${noFile}`,
+        firstStore,
+      )
+    : new CommandError(
+        'invalid_identity',
+        `There is ${noFile}`,
+        '`gitlocket recover` enrols this machine in the store that is there',
+      )
 }
 
 /** Whether there may be a store, and an identity to open it with. */

@@ -7,14 +7,16 @@ import { systemDisk } from '../disk/disk.ts'
 import { unsyncedDisk } from '../disk/unsynced-disk.ts'
 import { StoreError } from '../errors.ts'
 import { findRepository } from '../git/replica/replica-repository.ts'
-import type {
-  HostBackend,
-  HostJob,
-  NewStoreOptions,
-  RecordsOptions,
-  StoreUse,
-  Unfinished,
-  UnfinishedState,
+import {
+  type HostBackend,
+  type HostJob,
+  type HostNotice,
+  type NewStoreOptions,
+  notEmptyError,
+  type RecordsOptions,
+  type StoreUse,
+  type Unfinished,
+  type UnfinishedState,
 } from '../hosting/host-backend.ts'
 import type { HostRecords } from '../hosting/host-records.ts'
 import { copyFiles, copyRepository } from '../hosting/store-copy.ts'
@@ -26,7 +28,7 @@ import { openStore } from '../store/open.ts'
 import { shareObjects } from '../store/session/objects-of.ts'
 import { Engine, type EngineOptions } from './engine.ts'
 import { Jobs } from './jobs.ts'
-import { sqlStatements } from './pool.ts'
+import { type Query, sqlStatements } from './pool.ts'
 import { replicaBytesDefault, Replicas } from './replicas.ts'
 import { type SeenGenerations, SqlRecords } from './sql-records.ts'
 
@@ -55,6 +57,10 @@ const statements = sqlStatements({
   eraseMarks: 'delete from gl_mark where store = $1',
   findLists: 'select from gl_list limit 1',
   findStores: 'select from gl_store limit 1',
+  holdEngine: 'select from gl_engine for update',
+  findFilling: `select from gl_mark where store = '' and state = 'filling'`,
+  beginFilling: `insert into gl_mark (store, state, at) values ('', 'filling', now())`,
+  endFilling: `delete from gl_mark where store = '' and state = 'filling'`,
   clearStores: 'delete from gl_store',
   clearEntries: 'delete from gl_log',
   clearParts: 'delete from gl_part',
@@ -83,6 +89,7 @@ export class EngineBackend implements HostBackend {
   readonly #replicas: Replicas
   readonly #jobs: Jobs
   readonly #seen: SeenGenerations = new Map()
+  #isFilling = false
 
   /** Throws `upgrade_required`, `invalid_input` for the address, or a storage code. */
   static async open(places: EnginePlaces): Promise<EngineBackend> {
@@ -113,14 +120,25 @@ export class EngineBackend implements HostBackend {
 
   async contents(): Promise<'host' | 'other' | 'nothing'> {
     const { pool } = this.#engine
+    if ((await pool.repeat(statements.findFilling, [])).count > 0) return 'other'
     if ((await pool.repeat(statements.findLists, [])).count > 0) return 'host'
     return (await pool.repeat(statements.findStores, [])).count > 0 ? 'other' : 'nothing'
   }
 
-  async clear(): Promise<void> {
-    await this.#engine.pool.repeatTransaction(async (query) => {
-      for (const name of cleared) await query(statements[name], [])
-      return true
+  fill<T>(_notice: (notice: HostNotice) => void, work: () => Promise<T>): Promise<T> {
+    return this.#jobs.hold('restore', async () => {
+      await this.#beginFilling()
+      this.#isFilling = true
+      try {
+        const result = await work()
+        await this.#engine.pool.repeat(statements.endFilling, [])
+        return result
+      } catch (error) {
+        await this.#clear()
+        throw error
+      } finally {
+        this.#isFilling = false
+      }
     })
   }
 
@@ -136,7 +154,9 @@ export class EngineBackend implements HostBackend {
 
   openRecords<T extends object>(options: RecordsOptions<T>): Promise<HostRecords<T>> {
     const { owner } = this
-    return SqlRecords.open({ ...options, pool: this.#engine.pool, owner, seen: this.#seen })
+    const isFilling = this.#isFilling
+    const parts = { pool: this.#engine.pool, owner, seen: this.#seen, isFilling }
+    return SqlRecords.open({ ...options, ...parts })
   }
 
   openStore(storeId: string, use: StoreUse = {}): Promise<MemoryStore> {
@@ -225,6 +245,27 @@ export class EngineBackend implements HostBackend {
     return this.#jobs.run(job, work)
   }
 
+  /** Its first lists are made with the same row of `gl_engine`: no server starts in between. */
+  async #beginFilling(): Promise<void> {
+    await this.#engine.pool.repeatTransaction(async (query) => {
+      await query(statements.holdEngine, [])
+      const wasFilling = (await query(statements.findFilling, [])).count > 0
+      if (wasFilling) await clearTables(query)
+      for (const name of ['findLists', 'findStores'] as const) {
+        if ((await query(statements[name], [])).count > 0) throw notEmptyError()
+      }
+      await query(statements.beginFilling, [])
+      return true
+    })
+  }
+
+  async #clear(): Promise<void> {
+    await this.#engine.pool.repeatTransaction(async (query) => {
+      await clearTables(query)
+      return true
+    })
+  }
+
   #place(storeId: string) {
     const { identity, stateDirectory = this.#replicas.stateDirectory } = this.#places
     const { clock, random } = this
@@ -233,4 +274,8 @@ export class EngineBackend implements HostBackend {
     const sharedLog = logs.log.bind(logs)
     return { identity, clock, random, directory, stateDirectory, sharedLog }
   }
+}
+
+async function clearTables(query: Query): Promise<void> {
+  for (const name of cleared) await query(statements[name], [])
 }

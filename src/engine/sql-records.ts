@@ -20,13 +20,21 @@ import { sealList } from '../hosting/list-file.ts'
 import { openRow, type SealedRow, type SealedRowPlace, sealRow } from '../hosting/sealed-row.ts'
 import { type CacheOwner, openCache, sealCache, untilPadding } from '../store/local/sealed-cache.ts'
 import { Coalescer } from './coalescer.ts'
-import { type EnginePool, type Query, type SqlResult, sqlStatements } from './pool.ts'
+import {
+  type EnginePool,
+  type Query,
+  type SqlResult,
+  type SqlStatement,
+  sqlStatements,
+} from './pool.ts'
 
 /** Rows that a page reads at a time, until it has the wanted ones. */
 const PAGE_ROWS = 200
 
 const columns = 'id, scope, time, weight, generation, body'
 const statements = sqlStatements({
+  shareEngine: 'select from gl_engine for share',
+  findFilling: `select from gl_mark where store = '' and state = 'filling'`,
   findList: 'select generation, head from gl_list where list = $1',
   addList:
     'insert into gl_list (list, generation, head) values ($1, $2, $3) on conflict do nothing',
@@ -61,6 +69,8 @@ export interface SqlRecordsParts<T> extends RecordsOptions<T> {
   readonly pool: EnginePool
   readonly owner: CacheOwner
   readonly seen: SeenGenerations
+  /** Whether the lists are made by the one process that fills an empty engine. */
+  readonly isFilling?: boolean
 }
 
 type SqlRow = SqlResult['rows'][number]
@@ -78,6 +88,7 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
   /** Throws `rolled_back`, `wrong_key` or a storage code. */
   static async open<T extends object>(parts: SqlRecordsParts<T>): Promise<SqlRecords<T>> {
     const records = new SqlRecords(parts)
+    await records.#checkFilled((statement) => parts.pool.repeat(statement, []))
     await records.#makeFirst()
     await records.#checkNewest()
     return records
@@ -178,6 +189,9 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
     if ((await pool.repeat(statements.findList, [role])).count > 0) return
     if (this.#seen > 0 && !acceptRolledBack) throw this.#rolledBack()
     await pool.repeatTransaction(async (query) => {
+      // No one begins to fill it until this ends.
+      await query(statements.shareEngine, [])
+      await this.#checkFilled((statement) => query(statement, []))
       // Another server may be as early.
       const generation = Math.max(this.#seen, firstAbove) + 1
       const values = [role, generation, this.#sealHead(generation)]
@@ -190,6 +204,15 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
       }
       return true
     })
+  }
+
+  /** Throws `storage_failed` while a backup is restored, and after a crash in it. */
+  async #checkFilled(ask: (statement: SqlStatement) => Promise<SqlResult>): Promise<void> {
+    if (this.#parts.isFilling || (await ask(statements.findFilling)).count === 0) return
+    throw new StoreError(
+      'storage_failed',
+      'The engine is half filled: if no restore runs, run `gitlocket serve restore` again',
+    )
   }
 
   /** Accepts an older state once, if that is asked for: it is made the newest. */

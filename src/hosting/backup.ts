@@ -8,7 +8,12 @@ import { StoreError } from '../errors.ts'
 import { Catalogue, type CatalogueRecords } from './catalogue.ts'
 import { Credentials, type CredentialsRecords } from './credentials.ts'
 import { DataDirectory, type HostPlaces } from './data-directory.ts'
-import type { HostBackend, HostNotice, RecordsRole } from './host-backend.ts'
+import {
+  type HostBackend,
+  type HostNotice,
+  notEmptyError,
+  type RecordsRole,
+} from './host-backend.ts'
 import type { Lists } from './host-records.ts'
 import { type ListFile, openList } from './list-file.ts'
 
@@ -43,7 +48,7 @@ export async function backupHostOf(
   const { disk } = backend.owner
   try {
     if ((await backend.contents()) !== 'host') throw noHost()
-    if (disk.list(target).length > 0) throw notEmpty()
+    if (disk.list(target).length > 0) throw notEmptyError()
     await makeDurableDirectory(disk, `${target}/stores`)
     const catalogue = await Catalogue.open(backend, notice, false)
     const credentials = await Credentials.open(backend, notice, false)
@@ -109,7 +114,8 @@ async function removeOthers(disk: Disk, stores: string, listed: readonly string[
  * are older than what the state directory knows. Keys that were revoked since the backup work
  * again. Rejects with `not_found` if there is no whole backup, `invalid_input` for a data directory
  * that is not empty, and with `wrong_key` for the backup of another identity; then nothing of it
- * is left, and it can be tried again.
+ * is left, and it can be tried again. After a crash, the files of a directory are left; a database
+ * is refused by servers, and the next restore begins it anew.
  */
 export async function restoreHost(source: string, options: BackupOptions): Promise<BackupReport> {
   return restoreHostTo(source, new DataDirectory(options), options.notice)
@@ -123,17 +129,7 @@ export async function restoreHostTo(
 ): Promise<BackupReport> {
   try {
     if (backend.owner.disk.stat(`${source}/catalogue`) === undefined) throw noHost()
-    if ((await backend.contents()) !== 'nothing') throw notEmpty()
-    await backend.make()
-    const leave = await backend.serve(notice)
-    try {
-      return await restoreAll(source, backend, notice)
-    } catch (error) {
-      await backend.clear()
-      throw error
-    } finally {
-      await leave()
-    }
+    return await backend.fill(notice, () => restoreAll(source, backend, notice))
   } finally {
     await backend.close()
   }
@@ -155,7 +151,7 @@ async function restoreAll(
   }
   const catalogue = await Catalogue.open(backend, notice, true, list)
   // Nothing, if a server was started here at the same time.
-  if ((await catalogue.count()) < storeIds.length) throw notEmpty()
+  if ((await catalogue.count()) < storeIds.length) throw notEmptyError()
   return reportOf(storeIds, (storeId) => restored.has(storeId))
 }
 
@@ -192,8 +188,4 @@ function reportOf(listed: readonly string[], isThere: (storeId: string) => boole
 
 function noHost(): StoreError {
   return new StoreError('not_found', 'There is no data of a server, or no whole backup')
-}
-
-function notEmpty(): StoreError {
-  return new StoreError('invalid_input', 'The directory to copy to must be absent or empty')
 }

@@ -20,16 +20,17 @@ import type { MemoryStore } from '../store/memory-store.ts'
 import { openStore } from '../store/open.ts'
 import type { StoreEnvironment, StorePlaces } from '../store/session/open-options.ts'
 import { FileRecords } from './file-records.ts'
-import type {
-  HostBackend,
-  HostJob,
-  HostNotice,
-  NewStoreOptions,
-  RecordsOptions,
-  RecordsRole,
-  StoreUse,
-  Unfinished,
-  UnfinishedState,
+import {
+  type HostBackend,
+  type HostJob,
+  type HostNotice,
+  type NewStoreOptions,
+  notEmptyError,
+  type RecordsOptions,
+  type RecordsRole,
+  type StoreUse,
+  type Unfinished,
+  type UnfinishedState,
 } from './host-backend.ts'
 import type { HostRecords } from './host-records.ts'
 import type { SealedFilePlace } from './sealed-file.ts'
@@ -125,9 +126,19 @@ export class DataDirectory implements HostBackend {
     return isEmpty ? 'nothing' : 'other'
   }
 
-  async clear(): Promise<void> {
-    for (const name of this.disk.list(this.path)) {
-      if (name !== basename(this.locks)) this.disk.removeTree(`${this.path}/${name}`)
+  async fill<T>(notice: (notice: HostNotice) => void, work: () => Promise<T>): Promise<T> {
+    if ((await this.contents()) !== 'nothing') throw notEmptyError()
+    await this.make()
+    const leave = await this.serve(notice)
+    try {
+      return await work()
+    } catch (error) {
+      for (const name of this.disk.list(this.path)) {
+        if (name !== basename(this.locks)) this.disk.removeTree(`${this.path}/${name}`)
+      }
+      throw error
+    } finally {
+      await leave()
     }
   }
 

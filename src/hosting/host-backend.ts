@@ -6,6 +6,7 @@ import type { Progress } from '../async.ts'
 import type { CacheBudget } from '../cache-budget.ts'
 import type { Clock } from '../clock.ts'
 import type { Random } from '../crypto/random.ts'
+import { StoreError } from '../errors.ts'
 import { encodeBase32 } from '../format/base32.ts'
 import type { CreateOptions } from '../store/create.ts'
 import type { CacheOwner } from '../store/local/sealed-cache.ts'
@@ -72,8 +73,12 @@ export interface HostBackend {
   make(): Promise<void>
   /** Whether the lists of a host are here, other things, or nothing. */
   contents(): Promise<'host' | 'other' | 'nothing'>
-  /** Removes everything of a host, when it could not be restored. */
-  clear(): Promise<void>
+  /**
+   * Runs `work`, which restores a host, where nothing is yet. If it fails, all of it is removed. No
+   * server starts here before it has ended. Throws `invalid_input` if something is here, unless
+   * that is what a process left which died at the same work: then it is removed first.
+   */
+  fill<T>(notice: (notice: HostNotice) => void, work: () => Promise<T>): Promise<T>
   /**
    * Becomes a server of the backend until the result is called. Throws `locked` if another process
    * is one, unless several may be.
@@ -111,6 +116,10 @@ export interface HostBackend {
   holdStores<T>(work: () => Promise<T>): Promise<T>
   /** Runs `work`, unless another server is at the same job; then it does nothing. */
   runJob(job: HostJob, work: () => Promise<void>): Promise<void>
+}
+
+export function notEmptyError(): StoreError {
+  return new StoreError('invalid_input', 'The directory or database to copy to must be empty')
 }
 
 const ID_BYTES = 16

@@ -120,11 +120,50 @@ describe.skipIf(postgres.missing)(`a host with a database${postgres.note}`, () =
     server = await startPostgres()
   })
 
-  describeMoves('a database', async ({ identity }) => {
+  const newPlaces = async ({ identity }: HostPlace) => {
     const url = server.database()
     await initEngine({ url, connections: 2 })
     const [replicaDirectory, stateDirectory] = [temporaryDirectory(), temporaryDirectory()]
-    const places = { url, connections: 4, identity, replicaDirectory, stateDirectory }
+    return { url, connections: 4, identity, replicaDirectory, stateDirectory }
+  }
+
+  describeMoves('a database', async (place) => {
+    const places = await newPlaces(place)
     return () => EngineBackend.open(places)
+  })
+
+  test('is refused half filled and filled anew after a crash', async () => {
+    const moved = await started()
+    const { operatorSecret } = moved.place
+    const to = `${temporaryDirectory()}/to`
+    await backupHostOf(new DataDirectory(moved.place), to)
+    const places = await newPlaces(moved.place)
+    // Stops for good after its first store, as a killed process does.
+    const dying = await EngineBackend.open(places)
+    const restoreStore = dying.restoreStore.bind(dying)
+    let count = 0
+    const stopped = new Promise<void>((resolve) => {
+      dying.restoreStore = async (storeId, from) => {
+        count += 1
+        if (count === 1) return restoreStore(storeId, from)
+        resolve()
+        return new Promise(() => undefined)
+      }
+    })
+    void restoreHostTo(to, dying)
+    await stopped
+
+    const refused = openHostOn(await EngineBackend.open(places), { operatorSecret })
+    await expect(refused).rejects.toThrow('half filled')
+    const backup = backupHostOf(await EngineBackend.open(places), `${temporaryDirectory()}/none`)
+    await expect(backup).rejects.toMatchObject({ code: 'not_found' })
+    // A claim of a dead process ends by itself.
+    server.sql('delete from gl_job', new URL(places.url).pathname.slice(1))
+    const report = { stores: 2, failed: [] }
+    expect(await restoreHostTo(to, await EngineBackend.open(places))).toEqual(report)
+    const host = await openHostOn(await EngineBackend.open(places), { operatorSecret })
+    await expectSame(host, moved)
+    await host.close()
+    await dying.close()
   })
 })

@@ -2,14 +2,16 @@
 // database. Stores are in a directory all the same: a test opens them as any other.
 
 import { DataDirectory, type HostPlaces } from '../../src/hosting/data-directory.ts'
-import type {
-  HostBackend,
-  HostJob,
-  NewStoreOptions,
-  RecordsOptions,
-  StoreUse,
-  Unfinished,
-  UnfinishedState,
+import {
+  type HostBackend,
+  type HostJob,
+  type HostNotice,
+  type NewStoreOptions,
+  notEmptyError,
+  type RecordsOptions,
+  type StoreUse,
+  type Unfinished,
+  type UnfinishedState,
 } from '../../src/hosting/host-backend.ts'
 import type { HostRecords } from '../../src/hosting/host-records.ts'
 import type { MemoryStore } from '../../src/index.ts'
@@ -63,9 +65,14 @@ export class VolatileBackend implements HostBackend {
     return this.#shared.database.of('catalogue').head === undefined ? 'nothing' : 'host'
   }
 
-  async clear(): Promise<void> {
-    this.#shared.database.clear()
-    await this.#directory.clear()
+  async fill<T>(notice: (notice: HostNotice) => void, work: () => Promise<T>): Promise<T> {
+    if ((await this.contents()) !== 'nothing') throw notEmptyError()
+    try {
+      return await this.#directory.fill(notice, work)
+    } catch (error) {
+      this.#shared.database.clear()
+      throw error
+    }
   }
 
   async serve(): Promise<() => Promise<void>> {

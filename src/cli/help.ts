@@ -5,7 +5,7 @@ import type { Command } from './call/command.ts'
 import { variables } from './call/environment.ts'
 import { globalOptions } from './call/options.ts'
 import { type CommandGroup, loadGroups } from './table.ts'
-import { wrap } from './text/words.ts'
+import { wrap } from './terminal/output.ts'
 
 /** The width of help. */
 const COLUMNS = 100

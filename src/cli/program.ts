@@ -26,7 +26,13 @@ import { type HelpSubject, helpText } from './help.ts'
 import { refuseForeignRoot } from './machine/foreign-owner.ts'
 import { packageVersion } from './own-package.ts'
 import { findCommand, isFamily, loadCommands, loadFamily } from './table.ts'
-import { answerText, errorText, exitCodeOf } from './terminal/output.ts'
+import {
+  answerText,
+  errorText,
+  exitCodeOf,
+  sentencesText,
+  stderrColumns,
+} from './terminal/output.ts'
 import { withPager } from './terminal/pager.ts'
 import { askLine, canAsk } from './terminal/prompt.ts'
 import { didYouMean, didYouMeanCommand } from './text/near-names.ts'
@@ -118,10 +124,11 @@ async function print(answer: Answer, json: boolean, place?: PrintPlace): Promise
     process.stdout.write(text)
   }
   for (const error of answer.failures ?? []) {
-    process.stderr.write(errorText(error, json, undefined, process.stderr.isTTY))
+    process.stderr.write(errorText(error, json, undefined, stderrColumns()))
   }
   const notes = json ? [] : [answer.note ?? '', ...(place?.notices ?? [])]
-  for (const note of notes) if (note !== '') process.stderr.write(visible(`${note}\n`))
+  for (const note of notes)
+    if (note !== '') process.stderr.write(sentencesText(`${note}\n`, stderrColumns()))
   return answer.exitCode ?? 0
 }
 
@@ -130,7 +137,7 @@ function report(error: unknown, json: boolean, environment: Environment | undefi
   if (wantsDebugging()) console.error(error)
   const silent = hasCode(error, 'cancelled') && !json && !(error instanceof CommandError)
   const store = findStorePlace(environment)
-  if (!silent) process.stderr.write(errorText(error, json, store, process.stderr.isTTY))
+  if (!silent) process.stderr.write(errorText(error, json, store, stderrColumns()))
   return exitCodeOf(error)
 }
 

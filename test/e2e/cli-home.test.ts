@@ -14,7 +14,9 @@ describe('gitlocket alone', () => {
 
   test('shows what agents wrote, and what a user did not', async () => {
     const home = await newHomeWithStore()
-    expect(await home.screen(80, [])).toContain('No agent has written a memory yet')
+    const empty = await home.screen(80, [])
+    expect(empty).toContain('No agent has written a memory yet')
+    expect(empty).toMatch(/^`gitlocket setup claude-code --write` gives an agent this memory$/m)
     await home.ok('create', 'mine.md', '--text', 'by a user')
     const agent = ['--session', 'chat-9', '--reason', 'asked in the chat']
     await home.ok('create', 'a.md', '--text', 'a', ...agent)

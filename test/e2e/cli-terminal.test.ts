@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { sample } from '../support/seed.ts'
-import { copiesOf, type Home, sharedHome } from './cli-process.ts'
+import { copiesOf, type Home, newHome, sharedHome } from './cli-process.ts'
 import { onTerminal, terminal } from './cli-terminal.ts'
 
 async function headOf(home: Home): Promise<unknown> {
@@ -208,6 +208,18 @@ describe.skipIf(terminal.missing)(`prompts on a terminal${terminal.note}`, () =>
       expect(nothing.exitCode).toBe(130)
     },
   )
+
+  test('redact asks for nothing where there is no store, and breaks lines between words', () => {
+    const { screen, exitCode } = onTerminal(newHome(), ['redact'], { columns: 60 })
+    expect(exitCode).toBe(8)
+    expect(screen).not.toContain('Text to erase')
+    expect(screen).toMatch(
+      /^gitlocket: There is no store on this machine yet, and no\nidentity file at\n/,
+    )
+    expect(screen).toMatch(
+      /^hint: `gitlocket init` creates a store;\n`gitlocket join <url>` gets /m,
+    )
+  })
 
   test('a pattern that is typed unseen is one, as it is in a pipe', { tags: 'slow' }, async () => {
     const home = await homeWithLeak()

@@ -6,6 +6,7 @@ import type { RedactionSelection } from '../../store/redaction/redaction-plan.ts
 import { type Context, type Input, usageError } from '../call/command.ts'
 import { readPlainFile, readPlainInput } from '../machine/files.ts'
 import { resolveVersion } from '../store/named.ts'
+import { checkCanOpen } from '../store/open-store.ts'
 import { askSecret, canAsk } from '../terminal/prompt.ts'
 import { storePath } from '../text/store-path.ts'
 import { parseTime } from '../text/times.ts'
@@ -49,6 +50,7 @@ export async function readPattern(context: Context, input: Input): Promise<RegEx
   const isRead = readsInput(input)
   if (!isRead && !selectsNothing(input)) return patternOf(input)
   if (!canAsk(context)) return patternOf(input, patternIn(await readPlainInput()))
+  await checkCanOpen(context)
   const typed = (await askSecret(context, isRead ? PATTERN : TEXT, '')).trim()
   if (typed === '') throw new StoreError('cancelled', 'Cancelled')
   // With the option it is a pattern, however it is read.

@@ -44,6 +44,16 @@ export function getIdentity(environment: Environment): Identity {
       )
 }
 
+/** The identity to open the store with. Throws if there is no store, before a question is asked. */
+export async function checkCanOpen({ environment }: Context): Promise<Identity> {
+  if (!isShared(environment)) await checkIsHere(environment)
+  return getIdentity(environment)
+}
+
+function isShared({ namedStore, engineAddress }: Environment): boolean {
+  return namedStore !== undefined && engineAddress !== undefined
+}
+
 /** Whether there may be a store, and an identity to open it with. */
 export function isStoreHere({ environment }: Context): boolean {
   const isDirectory = isRealDirectory(environment.storeDirectory) !== undefined
@@ -76,11 +86,9 @@ type Accepting = Pick<OpenOptions, 'acceptRolledBack'>
 /** Opens the store of an engine if it is named so, or else the one in its directory. */
 async function open(context: Context, accepting: Accepting) {
   const { environment } = context
-  const isShared = environment.namedStore !== undefined && environment.engineAddress !== undefined
-  if (!isShared) await checkIsHere(environment)
-  const identity = getIdentity(environment)
+  const identity = await checkCanOpen(context)
   return withProgress(context, 'Verifying the history', async (options) => {
-    if (isShared) {
+    if (isShared(environment)) {
       // Loaded on demand: few stores are shared.
       const { openSharedStore } = await import('./engine.ts')
       return openSharedStore(context, identity, { ...options, ...accepting })

@@ -15,20 +15,54 @@ export function answerText(answer: Answer, json: boolean, terminal: boolean): st
 }
 
 /**
- * The text for standard error when a command fails. Names `store` if it may be the cause. Hidden
- * characters are always marked in a sentence, and in JSON escaped if `terminal`.
+ * The text for standard error when a command fails. Names `store` if it may be the cause. On a
+ * terminal, `columns` wide, sentences are broken between words. Hidden characters are always marked
+ * in a sentence, and on a terminal escaped in JSON.
  */
 export function errorText(
   error: unknown,
   json: boolean,
   store: string | undefined,
-  terminal = false,
+  columns?: number,
 ): string {
-  if (json) return jsonText(errorJson(error), terminal)
+  if (json) return jsonText(errorJson(error), columns !== undefined)
   const what = `${messageOf(error)}${whereText(error)}`
   const place = placeOf(error, store)
   const lines = [`gitlocket: ${what}`, ...(place === '' ? [] : [place]), `hint: ${hintOf(error)}`]
-  return visible(`${lines.join('\n')}\n`).toWellFormed()
+  return sentencesText(`${lines.join('\n')}\n`, columns)
+}
+
+/** Sentences for standard error. Indented lines and the path of a store are left as they are. */
+export function sentencesText(text: string, columns: number | undefined): string {
+  const shown = visible(text).toWellFormed()
+  // A terminal may not know its width.
+  if (columns === undefined || columns === 0) return shown
+  const isWhole = (line: string): boolean => line.length <= columns || /^(?: |store: )/.test(line)
+  const lines = shown.split('\n').flatMap((line) => (isWhole(line) ? [line] : wrap(line, columns)))
+  return lines.join('\n')
+}
+
+/**
+ * Lines of at most `columns` characters, broken between words; a longer word has its own line. A
+ * command in backticks is one word, so that it can be copied.
+ */
+export function wrap(text: string, columns: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.match(/(?:`[^`\n]*`|[^ ])+/g) ?? []) {
+    if (line !== '' && line.length + 1 + word.length > columns) {
+      lines.push(line)
+      line = word
+    } else {
+      line = line === '' ? word : `${line} ${word}`
+    }
+  }
+  return [...lines, line]
+}
+
+/** The width of standard error; undefined if it is not a terminal. */
+export function stderrColumns(): number | undefined {
+  return process.stderr.isTTY ? process.stderr.columns : undefined
 }
 
 /** One line. An unpaired surrogate would be escaped, and come back when the line is parsed. */

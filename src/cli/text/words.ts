@@ -44,18 +44,3 @@ export function shortId(id: string): string {
   const start = id.indexOf('_') + 1
   return id.slice(start, start + SHORT_DIGITS)
 }
-
-/** Lines of at most `columns` characters, broken between words; a longer word has its own line. */
-export function wrap(text: string, columns: number): string[] {
-  const lines: string[] = []
-  let line = ''
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > columns) {
-      lines.push(line)
-      line = word
-    } else {
-      line = line === '' ? word : `${line} ${word}`
-    }
-  }
-  return [...lines, line]
-}

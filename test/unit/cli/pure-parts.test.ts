@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { CommandError } from '../../../src/cli/call/command.ts'
 import {
   exportFile,
   exportProblem,
@@ -11,6 +12,7 @@ import {
 } from '../../../src/cli/machine/memory-files.ts'
 import { parseCommandLine, wantsJson } from '../../../src/cli/program.ts'
 import { resolveNamed } from '../../../src/cli/store/named.ts'
+import { errorText, wrap } from '../../../src/cli/terminal/output.ts'
 import { progressLine, type ProgressState } from '../../../src/cli/terminal/progress.ts'
 import { storePath } from '../../../src/cli/text/store-path.ts'
 import {
@@ -271,4 +273,24 @@ describe('paths', () => {
     expect(ignoresCase(directory)).toBe(isTaken)
     expect(readdirSync(directory)).toEqual(['a'])
   })
+})
+
+test('lines are broken between words, and never within a command or a path', () => {
+  const text = 'Run `gitlocket remote add origin <url>`, then `gitlocket sync` again'
+  expect(wrap(text, 30)).toEqual([
+    'Run',
+    '`gitlocket remote add origin <url>`,',
+    'then `gitlocket sync` again',
+  ])
+  expect(wrap('One ` alone', 5)).toEqual(['One `', 'alone'])
+
+  const error = new CommandError('not_a_store', 'Nothing is at that place', 'Look elsewhere')
+  const sentences = 'gitlocket: Nothing\nis at that place\n'
+  const hint = 'hint: Look\nelsewhere\n'
+  const store = '/a directory/of a store'
+  expect(errorText(error, false, store, 18)).toBe(`${sentences}store: ${store}\n${hint}`)
+  const lines = 'gitlocket: Nothing is at that place\n'
+  for (const columns of [undefined, 0, 80]) {
+    expect(errorText(error, false, store, columns)).toMatch(lines)
+  }
 })

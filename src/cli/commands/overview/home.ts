@@ -36,12 +36,15 @@ async function run(context: Context, input: Input): Promise<Answer> {
       titleText(context, ink, status),
       await sessionsText(context, ink, store, status),
       attentionText(context, ink, await findAttention(context, store, status)),
-      `${ink.paint('dim', '`gitlocket undo` takes back what a session wrote')}\n`,
+      `${ink.paint('dim', status.memories === 0 ? firstHint : undoHint)}\n`,
     ]
     return { text: parts.join('\n'), inked: true, json: pageJson([]) }
   }
   return withStoreOrTrail(context, ofMember, () => statusOfTrail(context, ink))
 }
+
+const undoHint = '`gitlocket undo` takes back what a session wrote'
+const firstHint = '`gitlocket setup claude-code --write` gives an agent this memory'
 
 function begin(ink: Ink): Answer {
   const lines = [

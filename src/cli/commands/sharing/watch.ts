@@ -15,7 +15,7 @@ import type { Answer, Context, Input } from '../../call/command.ts'
 import { remoteAccess } from '../../machine/remote-access.ts'
 import { repeat } from '../../machine/repeat.ts'
 import { answerOf, hasMoved, syncRemotes, type RemoteOutcome } from '../../store/sync-remotes.ts'
-import { answerText, errorText, exitCodeOf } from '../../terminal/output.ts'
+import { answerText, errorText, exitCodeOf, stderrColumns } from '../../terminal/output.ts'
 
 const INTERVAL_SECONDS = 30
 const INTERVAL_SECONDS_MAX = 86_400
@@ -221,6 +221,6 @@ class Reporter {
     const problem = error instanceof StoreError ? `${error.code} ${error.message}` : String(error)
     if (this.#lastErrors.get(remote) === problem) return
     this.#lastErrors.set(remote, problem)
-    process.stderr.write(errorText(error, this.#json, undefined, process.stderr.isTTY))
+    process.stderr.write(errorText(error, this.#json, undefined, stderrColumns()))
   }
 }

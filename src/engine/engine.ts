@@ -5,7 +5,7 @@ import { toHex } from '../bytes.ts'
 import { type Random, systemRandom } from '../crypto/random.ts'
 import { StoreError } from '../errors.ts'
 import { type AddressOptions, parseEngineAddress } from './address.ts'
-import { EnginePool, type PoolOptions } from './pool.ts'
+import { EnginePool, type PoolOptions, repeating } from './pool.ts'
 import { schema } from './schema.ts'
 import { SqlLogs } from './sql-log.ts'
 
@@ -49,7 +49,7 @@ export class Engine {
   }
 
   async #checkFormat(): Promise<void> {
-    const [row] = (await this.pool.repeat(findFormat, [])).rows
+    const [row] = (await soon(() => this.pool.query(findFormat, []))).rows
     if (row === undefined) {
       throw new StoreError('storage_failed', 'The engine is not ready: run `gitlocket engine init`')
     }
@@ -65,8 +65,8 @@ export class Engine {
 export async function initEngine(options: EngineOptions): Promise<void> {
   const pool = await openPool(options)
   try {
-    for (const text of schema) await pool.repeat({ name: '', text }, [])
-    await pool.repeat(noteFormat, [FORMAT])
+    for (const text of schema) await soon(() => pool.query({ name: '', text }, []))
+    await soon(() => pool.query(noteFormat, [FORMAT]))
   } finally {
     await pool.close()
   }
@@ -88,6 +88,13 @@ export async function scrubEngine(options: EngineOptions): Promise<void> {
   } finally {
     await engine.close()
   }
+}
+
+/** At a start, someone waits who may have mistyped the address. */
+const START_MS = 5000
+
+function soon<T>(work: () => Promise<T>): Promise<T> {
+  return repeating(work, performance.now() + START_MS)
 }
 
 async function openPool({ url, insecure, ...options }: EngineOptions): Promise<EnginePool> {

@@ -1,67 +1,12 @@
 // `serve` as an unattended process, and the verbs that manage it while it runs.
 
-import type { ChildProcess } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { bareRemote } from '../support/clones.ts'
 import { connectToServer } from '../support/mcp-client.ts'
-import { type Ended, ended, type Home, newHome } from './cli-process.ts'
-
-interface Served {
-  readonly url: string
-  readonly child: ChildProcess
-  /** Ends it with a signal. */
-  stop(signal?: NodeJS.Signals): Promise<Ended>
-}
-
-async function serve(
-  home: Home,
-  words: readonly string[] = [],
-  env: Readonly<Record<string, string>> = {},
-): Promise<Served> {
-  const child = home.start(['serve', '--port', '0', ...words], env)
-  const end = ended(child)
-  const url = await Promise.race([
-    new Promise<string>((resolve) => {
-      child.stdout?.on('data', (chunk: Buffer) => {
-        const found = /https?:\/\/[^\s"]+/.exec(chunk.toString())
-        if (found !== null) resolve(found[0])
-      })
-    }),
-    end.then(({ stderr }) => Promise.reject(new Error(`It did not start: ${stderr}`))),
-  ])
-  return {
-    url,
-    child,
-    stop: (signal = 'SIGTERM') => {
-      child.kill(signal)
-      return end
-    },
-  }
-}
-
-interface Asked {
-  readonly status: number
-  readonly body: Readonly<Record<string, unknown>>
-}
-
-async function ask(url: string, token: string, path: string, json?: object): Promise<Asked> {
-  const response = await fetch(`${url}/v1/${path}`, {
-    method: json === undefined ? 'GET' : 'POST',
-    headers: {
-      authorization: `Bearer ${token}`,
-      'anthropic-beta': 'agent-memory-2026-07-22',
-      ...(json && { 'content-type': 'application/json' }),
-    },
-    ...(json && { body: JSON.stringify(json) }),
-  })
-  return { status: response.status, body: Object(await response.json()) }
-}
-
-async function newKey(home: Home, ...words: readonly string[]): Promise<string> {
-  return String((await home.json('api-key', 'create', ...words))['token'])
-}
+import { type Home, newHome } from './cli-process.ts'
+import { type Asked, ask, newKey, serve } from './serving.ts'
 
 const dataOf = (home: Home): string => join(home.directory, '.local/share/gitlocket/server')
 

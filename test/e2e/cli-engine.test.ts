@@ -1,0 +1,102 @@
+// Servers that share a database, as their users start them: two commands from nothing.
+// @module-tag slow
+
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type PostgresServer, startPostgres } from '../support/postgres.ts'
+import { requires } from '../support/tools.ts'
+import { type Home, newHome } from './cli-process.ts'
+import { type Asked, ask, newKey, serve, type Served } from './serving.ts'
+
+const postgres = requires('postgres')
+
+describe.skipIf(postgres.missing)(`an engine${postgres.note}`, () => {
+  let database: PostgresServer
+  beforeAll(async () => {
+    database = await startPostgres()
+  })
+
+  /** A machine whose programs know the engine. */
+  function machineOf(url: string): Home {
+    const home = newHome()
+    home.variables['GITLOCKET_ENGINE'] = url
+    return home
+  }
+
+  const serveOne = (home: Home, name: string): Promise<Served> => {
+    return serve(home, ['--replicas', `${home.directory}/${name}`])
+  }
+
+  test('is made and served by two commands, as often as wanted', async () => {
+    const home = machineOf(database.database())
+    const { stderr } = await home.call(['engine', 'init'])
+    expect(stderr).toContain('Made an operator secret')
+    expect(await home.json('engine', 'init')).toMatchObject({ type: 'engine_init', ready: true })
+    const token = await newKey(home)
+    const [one, two] = await Promise.all([serveOne(home, 'one'), serveOne(home, 'two')])
+    const made = await ask(one.url, token, 'memory_stores', { name: 'notes' })
+    const id = String(made.body['id'])
+    const memories = `memory_stores/${id}/memories`
+    const create = (server: Served, path: string): Promise<Asked> => {
+      return ask(server.url, token, memories, { path, content: `text of ${path}` })
+    }
+    for (const [at, server] of [one, two, one, two].entries()) {
+      expect((await create(server, `/${at}.md`)).status).toBe(200)
+    }
+    // Killed, it loses nothing that it has answered, and the other one goes on.
+    await one.stop('SIGKILL')
+    expect((await create(two, '/after.md')).status).toBe(200)
+    const again = await serveOne(home, 'one')
+    const listed = await ask(again.url, token, memories)
+    expect(listed.body['data']).toHaveLength(5)
+    const list = await home.json('store', 'list')
+    expect(list['data']).toMatchObject([{ id, name: 'notes' }])
+    await home.ok('api-key', 'revoke', token.split('_', 2).join('_').replace('glk', 'apikey'))
+    for (const { url } of [again, two]) {
+      expect((await ask(url, token, memories)).status).toBe(401)
+    }
+    expect((await two.stop()).exitCode).toBe(0)
+    expect((await again.stop()).exitCode).toBe(0)
+  })
+
+  test('has stores that every command opens by their ids', async () => {
+    const home = machineOf(database.database())
+    await home.call(['engine', 'init'])
+    const id = String((await home.json('store', 'create', 'notes'))['id'])
+    await home.ok('--store', id, 'create', 'a.md', '--text', 'from one command')
+    expect(await home.ok('--store', id, 'cat', 'a.md')).toContain('from one command')
+    await home.ok('--store', id, 'rm', 'a.md')
+    expect(await home.ok('--store', id, 'ls')).not.toContain('a.md')
+    const stranger = newHome()
+    stranger.variables['GITLOCKET_ENGINE'] = home.variables['GITLOCKET_ENGINE'] ?? ''
+    const { exitCode, stderr } = await stranger.call(['store', 'list'])
+    expect([exitCode, stderr]).toEqual([8, expect.stringContaining('another identity')])
+  })
+
+  test('is checked, and rewritten', async () => {
+    const home = machineOf(database.database())
+    const before = await home.call(['engine', 'check'])
+    expect(before.stderr).toContain('engine init')
+    await home.call(['engine', 'init'])
+    const checked = await home.call(['engine', 'check', '--json'])
+    expect(checked.exitCode).toBe(1)
+    expect(JSON.parse(checked.stdout)).toMatchObject({
+      type: 'engine_check',
+      has_synchronous_standby: false,
+      is_pooled: false,
+    })
+    expect(await home.json('engine', 'scrub')).toMatchObject({ scrubbed: true })
+  })
+
+  test.each([
+    ['', 'Name the engine'],
+    ['http://x', 'must begin as postgres://'],
+    ['postgres://gl@127.0.0.1:1/none', 'is not reached'],
+    ['postgres://gl@db.example.com/x?sslmode=disable', '--engine-insecure'],
+    ['postgres://gl@127.0.0.1/x?sslmode=prefer', 'sslmode is'],
+  ])('at the address %j is refused with a reason', async (url, reason) => {
+    const words = url === '' ? [] : ['--engine', url]
+    const { exitCode, stderr } = await newHome().call([...words, 'engine', 'check'])
+    expect(exitCode).not.toBe(0)
+    expect(stderr).toContain(reason)
+  })
+})

@@ -278,9 +278,8 @@ function splitAtVerb(args: readonly string[]): {
   readonly after: readonly string[]
 } {
   let at = 0
-  const hasValue = (option: string): boolean => option === '--store' || option === '--engine'
   for (let word = args[at]; word?.startsWith('-') === true; word = args[at]) {
-    at += hasValue(word) ? 2 : 1
+    at += word === '--store' || word === '--engine' ? 2 : 1
   }
   return { before: args.slice(0, at), verb: args[at], after: args.slice(at + 1) }
 }

@@ -30,6 +30,7 @@ import { Engine, type EngineOptions } from './engine.ts'
 import { Jobs } from './jobs.ts'
 import { type Query, sqlStatements } from './pool.ts'
 import { replicaBytesDefault, Replicas } from './replicas.ts'
+import { SqlOwnFiles } from './sql-own.ts'
 import { type SeenGenerations, SqlRecords } from './sql-records.ts'
 
 export interface EnginePlaces extends EngineOptions {
@@ -53,6 +54,7 @@ const statements = sqlStatements({
   unfinished: `select store, state from gl_mark where at < now() - interval '10 minutes'`,
   eraseEntries: 'delete from gl_log where store = $1',
   eraseParts: 'delete from gl_part where store = $1',
+  eraseOwn: 'delete from gl_own where store = $1',
   eraseStore: 'delete from gl_store where store = $1',
   eraseMarks: 'delete from gl_mark where store = $1',
   findLists: 'select from gl_list limit 1',
@@ -64,6 +66,7 @@ const statements = sqlStatements({
   clearStores: 'delete from gl_store',
   clearEntries: 'delete from gl_log',
   clearParts: 'delete from gl_part',
+  clearOwn: 'delete from gl_own',
   clearMarks: 'delete from gl_mark',
   clearRecords: 'delete from gl_record',
   clearLists: 'delete from gl_list',
@@ -74,6 +77,7 @@ const cleared = [
   'clearStores',
   'clearEntries',
   'clearParts',
+  'clearOwn',
   'clearMarks',
   'clearLists',
   'clearRecords',
@@ -184,6 +188,7 @@ export class EngineBackend implements HostBackend {
       await query(statements.eraseStore, [storeId])
       await query(statements.eraseEntries, [storeId])
       await query(statements.eraseParts, [storeId])
+      await query(statements.eraseOwn, [storeId])
       await query(statements.eraseMarks, [storeId])
       return true
     })
@@ -270,9 +275,10 @@ export class EngineBackend implements HostBackend {
     const { identity, stateDirectory = this.#replicas.stateDirectory } = this.#places
     const { clock, random } = this
     const directory = this.#replicas.placeOf(storeId)
-    const { logs } = this.#engine
+    const { logs, pool } = this.#engine
     const sharedLog = logs.log.bind(logs)
-    return { identity, clock, random, directory, stateDirectory, sharedLog }
+    const ownFiles = (id: string): SqlOwnFiles => new SqlOwnFiles(pool, id)
+    return { identity, clock, random, directory, stateDirectory, sharedLog, ownFiles }
   }
 }
 

@@ -17,6 +17,11 @@ export const schema: readonly string[] = [
      store text, id text, part int, body bytea not null, swept bigint not null,
      at timestamptz not null, primary key (store, id, part))`,
   'alter table gl_part alter body set storage external',
+  // Without a body once it was removed.
+  `create table if not exists gl_own (
+     store text, name text, revision bigint not null, body bytea, at timestamptz not null,
+     primary key (store, name))`,
+  'alter table gl_own alter body set storage external',
   // Its row is held by a change of the list.
   `create table if not exists gl_list (
      list text primary key, generation bigint not null, head bytea not null)`,

@@ -1,7 +1,15 @@
 // The contract of OwnFiles, on each implementation.
 
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, describe } from 'vitest'
+import { parseEngineAddress } from '../../src/engine/address.ts'
+import { EnginePool } from '../../src/engine/pool.ts'
+import { schema } from '../../src/engine/schema.ts'
+import { SqlOwnFiles } from '../../src/engine/sql-own.ts'
 import { ownDirectory, VolatileOwnRows } from '../support/own-files.ts'
+import { startPostgres } from '../support/postgres.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
+import { requires } from '../support/tools.ts'
 import { describeOwnFiles, describeSharedOwnFiles } from './own-files.contract.ts'
 
 describeOwnFiles('in a directory', async () => {
@@ -22,3 +30,22 @@ const inMemory = async () => {
 }
 describeOwnFiles('in memory', inMemory)
 describeSharedOwnFiles('in memory', inMemory)
+
+const postgres = requires('postgres')
+
+describe.skipIf(postgres.missing)(`with a database${postgres.note}`, () => {
+  let pool: EnginePool
+  beforeAll(async () => {
+    const address = parseEngineAddress((await startPostgres()).database())
+    pool = await EnginePool.open({ address, connections: 4 })
+    for (const text of schema) await pool.repeat({ name: '', text }, [])
+  })
+  afterAll(() => pool.close())
+
+  const inPostgres = async () => {
+    const store = `memstore_${randomBytes(8).toString('hex')}`
+    return () => new SqlOwnFiles(pool, store)
+  }
+  describeOwnFiles('in PostgreSQL', inPostgres)
+  describeSharedOwnFiles('in PostgreSQL', inPostgres)
+})

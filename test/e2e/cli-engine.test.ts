@@ -42,7 +42,7 @@ describe.skipIf(postgres.missing)(`an engine${postgres.note}`, () => {
     for (const [at, server] of [one, two, one, two].entries()) {
       expect((await create(server, `/${at}.md`)).status).toBe(200)
     }
-    // Killed, it loses nothing that it has answered, and the other one goes on.
+    // Killed, it loses nothing that it has answered, and the other one continues.
     await one.stop('SIGKILL')
     expect((await create(two, '/after.md')).status).toBe(200)
     const again = await serveOne(home, 'one')

@@ -7,11 +7,11 @@ import type { SourceFile } from './source.ts'
 
 /** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
-  'lines of src': 100_280,
-  'files of src': 622,
-  'lines of test and scripts': 118_800,
+  'lines of src': 100_500,
+  'files of src': 623,
+  'lines of test and scripts': 119_200,
   'percent of lines in src that are statements, at least': 50,
-  'files of src with one importer': 161,
+  'files of src with one importer': 162,
   'files of src of at most 40 lines': 46,
   'files side by side in a folder': 32,
   'files in the root of src/cli': 8,

@@ -58,7 +58,7 @@ describe('two owners who change the keyring', () => {
     })
     const both = await second.call(['sync', '--take-theirs', '--repair'])
     expect(both.exitCode).toBe(2)
-    expect(await second.ok('sync', '--take-theirs')).toMatch(/given up:\n.*keyring  by /s)
+    expect(await second.ok('sync', '--take-theirs')).toMatch(/given up\n.*\tkeyring\tdev_/s)
     await first.ok('sync')
     expect(await first.ok('cat', 'b.md')).toBe('of the second')
     expect((await first.json('status'))['head']).toBe((await second.json('status'))['head'])

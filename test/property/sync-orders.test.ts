@@ -167,7 +167,7 @@ async function expectDone({ a, b }: Pair, written: readonly string[]): Promise<v
 }
 
 /** More steps than a sync takes, also one that is disturbed. */
-const stepsMax = 48
+const stepsMax = 60
 const cases = Object.entries(deeds).flatMap(([deed, act]) =>
   beginnings.flatMap((one) =>
     Array.from({ length: stepsMax }, (_, index) => ({ ...one, deed, act, at: index + 1 })),

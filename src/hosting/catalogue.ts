@@ -57,7 +57,7 @@ export interface CatalogueRecords {
   readonly stores: HostedStore
 }
 
-const tables: RecordTables<CatalogueRecords> = {
+export const catalogueTables: RecordTables<CatalogueRecords> = {
   workspaces: {
     idOf: ({ workspaceId }) => workspaceId,
     scopeOf: () => '',
@@ -99,7 +99,7 @@ export class Catalogue {
     const firstAbove = backup?.generation
     const options = {
       role: 'catalogue' as const,
-      tables,
+      tables: catalogueTables,
       first,
       firstAbove,
       notice,
@@ -227,7 +227,7 @@ export function isIn({ workspaceId, attached }: StoreScope, store: HostedStore):
 }
 
 function formatPlace(store: HostedStore): string {
-  const { time, id } = placeIn(tables.stores, store)
+  const { time, id } = placeIn(catalogueTables.stores, store)
   return `${time} ${id}`
 }
 

@@ -77,7 +77,7 @@ export interface CredentialsRecords {
   readonly sessions: StoredSession
 }
 
-const tables: RecordTables<CredentialsRecords> = {
+export const credentialTables: RecordTables<CredentialsRecords> = {
   keys: {
     idOf: ({ keyId }) => keyId,
     scopeOf: ({ workspaceId }) => workspaceId,
@@ -137,7 +137,7 @@ export class Credentials {
     const firstAbove = backup?.generation
     const options = {
       role: 'credentials' as const,
-      tables,
+      tables: credentialTables,
       first,
       firstAbove,
       notice,
@@ -236,7 +236,7 @@ export class Credentials {
       // It may have been revoked since the request was authenticated.
       if (key === undefined || key.record.revokedAt !== undefined) throw noKey()
       const tally = await this.#records.tally('sessions', keyId, this.#backend.clock())
-      const weight = tally.weight + (tables.sessions.weightOf?.(record) ?? 0)
+      const weight = tally.weight + (credentialTables.sessions.weightOf?.(record) ?? 0)
       checkLimits({ count: tally.count + 1, weight })
       const limit = { count: sessionsMax, weight: instructionsMax }
       const isMade = await this.#change(

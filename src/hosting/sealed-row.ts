@@ -1,4 +1,4 @@
-// A record as a row of a database (FORMAT §9): sealed as a whole, with copies of its id, scope,
+// A record as a row of a database (FORMAT §14.5): sealed as a whole, with copies of its id, scope,
 // time and weight for indexes. The seal is bound to the table, the id and the change that wrote
 // it. The copies are compared with the record, so that a row answers only for its own record.
 

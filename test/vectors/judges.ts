@@ -45,6 +45,7 @@ import { type Secret, unlock } from '../support/reference/unlock.ts'
 import { headWords, keyringWords } from '../support/reference/words.ts'
 import { readByProduct, readByReference } from '../support/verdict.ts'
 import { grantJudges } from './grant-judges.ts'
+import { rowJudges } from './row-judges.ts'
 import { bytesField, field, type Group, type Judge, type Vector } from './vector.ts'
 
 const padded = (vector: Vector): Uint8Array => bytesField(vector, 'padded')
@@ -110,6 +111,7 @@ export const judges: Readonly<Record<Group, Judge>> = {
   },
   'device-cards': { product: cardByProduct, reference: cardByReference },
   ...grantJudges,
+  ...rowJudges,
   'store-files': {
     product: (v) => parseStoreFile(utf8(text(v))),
     reference: (v) => publicFiles.parseStoreFile(utf8(text(v))),

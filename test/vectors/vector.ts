@@ -32,6 +32,10 @@ export const groups = [
   'commits',
   'times',
   'certificates',
+  'log-rows',
+  'log-entries',
+  'log-bases',
+  'host-rows',
   'stores',
 ] as const
 export type Group = (typeof groups)[number]

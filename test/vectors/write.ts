@@ -10,6 +10,7 @@ import { certificates } from './make/certificates.ts'
 import { grantForms } from './make/grants.ts'
 import { keyrings } from './make/keyrings.ts'
 import { plainForms } from './make/plain.ts'
+import { rows } from './make/rows.ts'
 import { sealedForms } from './make/sealed.ts'
 import { starts } from './make/starts.ts'
 import { stores, type StoreVectors } from './make/stores.ts'
@@ -27,6 +28,7 @@ export async function writeVectors(): Promise<void> {
     ...(await sealedForms()),
     ...(await plainForms()),
     ...grantForms(),
+    ...(await rows()),
     starts: starts(),
     keyrings: await keyrings(),
     times: times(),

@@ -1,6 +1,6 @@
-// The base of a store in an engine: the packs, the refs and the remotes of a replica at one entry
-// of the log, as parts. The first part lists the files, and the others are their bytes in this
-// order, each part of one file alone. Must not change a repository that is in use.
+// The base of a store in an engine (FORMAT §14.4): the packs, the refs and the remotes of a replica
+// at one entry of the log, as parts. The first part lists the files, and the others are their bytes
+// in this order, each part of one file alone. Must not change a repository that is in use.
 
 import { toHex, utf8, utf8Text } from '../../bytes.ts'
 import { systemRandom } from '../../crypto/random.ts'
@@ -12,7 +12,7 @@ import type { Remote } from '../exchange.ts'
 import type { Oid } from '../objects/object.ts'
 import { branchName } from '../refs/branch.ts'
 import { trackedNames } from '../refs/tracking-ref.ts'
-import { damagedLog, encodeEntry } from './log-entry.ts'
+import { damagedLog, encodeEntry, laterRelease } from './log-entry.ts'
 import type { LogBase, SharedLog } from './shared-log.ts'
 
 /** The size of a part; the last one of a file is smaller. */
@@ -161,8 +161,7 @@ export async function fetchBase(
     if (done === true) throw damagedLog('parts of its base are missing')
     return value
   }
-  // It was sealed by a server of this device.
-  const manifest: Manifest = JSON.parse(utf8Text(await next()))
+  const manifest = parseManifest(await next())
   if (manifest.number !== base.number) throw damagedLog('its base is that of another entry')
   let bytes = 0
   for (const file of manifest.files) {
@@ -172,6 +171,20 @@ export async function fetchBase(
   }
   writeFile(disk, `${repository}/${branchName}`, utf8(`${manifest.head}\n`))
   return { tracked: manifest.tracked, remotes: manifest.remotes, bytes }
+}
+
+/** Throws `upgrade_required` for the base of a later release. */
+function parseManifest(bytes: Uint8Array): Manifest {
+  let manifest: Omit<Manifest, 'version'> & { readonly version: number }
+  try {
+    // It was sealed by a server of this device: with this version it has the shape that we write.
+    manifest = JSON.parse(utf8Text(bytes))
+  } catch {
+    throw damagedLog('its base has no list of files')
+  }
+  const { version, ...rest } = manifest
+  if (version !== VERSION) throw laterRelease()
+  return { version, ...rest }
 }
 
 async function fetchFile(

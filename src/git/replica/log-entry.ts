@@ -1,5 +1,5 @@
-// The entries of the shared log as bytes. Pure. An entry is sealed when it leaves this machine, so
-// each one that is decoded here was encoded here, by this release or another one.
+// The entries of the shared log as bytes (FORMAT §14.2, §14.3). Pure. An entry is sealed when it
+// leaves this machine: each one that is decoded here was encoded here, by this release or another.
 //
 //   entry = u8 version 1 ‖ u32 length of the head ‖ head as JSON ‖ rest
 //   rest  = the oids that a commit erases, 20 bytes each ‖ frames (journal/journal-frame.ts)
@@ -57,6 +57,7 @@ interface CommitHead {
 }
 
 const VERSION = 1
+const kinds: readonly string[] = ['commit', 'packs', 'ref', 'remote'] satisfies Entry['kind'][]
 const zeroOid = '0'.repeat(40)
 
 export function encodeEntry(entry: Entry): Uint8Array {
@@ -73,17 +74,12 @@ export function encodeEntry(entry: Entry): Uint8Array {
 /** Throws `upgrade_required` for an entry of a later release, `journal_corrupt` for none at all. */
 export function decodeEntry(bytes: Uint8Array): Entry {
   const reader = new ByteReader(bytes, damagedLog)
-  if (reader.u8() !== VERSION) {
-    throw new StoreError(
-      'upgrade_required',
-      'Another server of this engine writes in the format of a later release: upgrade this one',
-    )
+  if (reader.u8() !== VERSION) throw laterRelease()
+  const head = parseHead(reader.view(reader.u32()))
+  if (head.kind !== 'commit') {
+    reader.end()
+    return head
   }
-  // It was sealed by a server of this device: with this version it has the shape that we write.
-  const head: CommitHead | Exclude<Entry, CommitsEntry> = JSON.parse(
-    utf8Text(reader.view(reader.u32())),
-  )
-  if (head.kind !== 'commit') return head
   const { kind, parts, dead } = head
   const erased =
     dead === undefined ? undefined : new OidList(Buffer.from(reader.raw(dead * oidBytes)))
@@ -103,8 +99,26 @@ export function decodeObjects(part: Uint8Array): readonly NewObject[] {
   return decodeTransitions(part).flatMap(({ objects }) => objects)
 }
 
+export function laterRelease(): StoreError {
+  return new StoreError(
+    'upgrade_required',
+    'Another server of this engine writes in the format of a later release: upgrade this one',
+  )
+}
+
 export function damagedLog(problem: string): StoreError {
   return new StoreError('journal_corrupt', `The log of the store in the engine: ${problem}`)
+}
+
+function parseHead(bytes: Uint8Array): CommitHead | Exclude<Entry, CommitsEntry> {
+  try {
+    // It was sealed by a server of this device: with this version it has the shape that we write.
+    const head: CommitHead | Exclude<Entry, CommitsEntry> = JSON.parse(utf8Text(bytes))
+    if (kinds.includes(head.kind)) return head
+  } catch {
+    throw damagedLog('the head of an entry is not JSON')
+  }
+  throw damagedLog('an entry is of an unknown kind')
 }
 
 function decodeTransitions(bytes: Uint8Array): readonly Transition[] {

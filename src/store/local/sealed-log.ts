@@ -1,7 +1,7 @@
-// The shared log with every body sealed under the identity's local secret (FORMAT §9, roles 12 and
-// 13), so that the engine learns sizes and times alone. An entry is bound to its number, a part to
-// its id and number: one that was changed, moved or taken from another store does not open. The
-// cleartext has its length in front, since a sealed one is padded.
+// The shared log with every body sealed under the identity's local secret (FORMAT §14.1), so that
+// the engine learns sizes and times alone. An entry is bound to its number, a part to its id and
+// number: one that was changed, moved or taken from another store does not open. The cleartext has
+// its length in front, since a sealed one is padded.
 //
 //   entry = u32 length ‖ bytes
 //   part  = id 16 ‖ u32 length ‖ bytes

@@ -8,6 +8,7 @@ export type Refusal =
   | 'not_a_store'
   | 'upgrade_required'
   | 'incomplete_clone'
+  | 'journal_corrupt'
   | 'wrong_key'
   | 'invalid_identity'
   | 'invalid_input'

@@ -43,6 +43,10 @@ export interface Environment {
   readonly namedStore: string | undefined
   /** The address of a database that several servers share; it may hold a password. */
   readonly engineAddress: string | undefined
+  /** Defaults of its options, for commands without them. */
+  readonly engineCertificates: string | undefined
+  readonly engineIsInsecure: boolean
+  readonly engineIsUnnamed: boolean
   /** The key of an account of the Memory Stores API, or a file with it. */
   readonly anthropicApiKey: string | undefined
   readonly anthropicApiKeyFile: string | undefined
@@ -103,6 +107,9 @@ export const variables: Readonly<Record<string, string>> = {
   GITLOCKET_OPERATOR_SECRET_FILE:
     'A file with an operator secret, for `init`, `join`, `recover`, `key recovery`, `serve`',
   GITLOCKET_ENGINE: 'The database of servers that share one: see `engine init`',
+  GITLOCKET_ENGINE_CA: 'A file with certificates to trust for it, as `--engine-ca` names one',
+  GITLOCKET_ENGINE_INSECURE: '1 allows plaintext to another machine, as `--engine-insecure`',
+  GITLOCKET_ENGINE_UNNAMED: '1 is for PgBouncer before 1.21, as `--engine-unnamed`',
   GITLOCKET_TOKEN:
     '`token` or `user:token`, for https remotes at GITLOCKET_TOKEN_HOST alone; else git ' +
     'credential helpers',
@@ -190,6 +197,9 @@ function readVariables() {
     newPassphraseFile: variable('GITLOCKET_NEW_PASSPHRASE_FILE'),
     recoveryKeyFile: variable('GITLOCKET_RECOVERY_KEY_FILE'),
     operatorSecretFile: variable('GITLOCKET_OPERATOR_SECRET_FILE'),
+    engineCertificates: variable('GITLOCKET_ENGINE_CA'),
+    engineIsInsecure: variable('GITLOCKET_ENGINE_INSECURE') === '1',
+    engineIsUnnamed: variable('GITLOCKET_ENGINE_UNNAMED') === '1',
     anthropicApiKey: variable('ANTHROPIC_API_KEY'),
     anthropicApiKeyFile: variable('ANTHROPIC_API_KEY_FILE'),
     certificatesFile: variable('GIT_SSL_CAINFO'),

@@ -8,6 +8,7 @@ import type { StoreUse } from '../../hosting/host-backend.ts'
 import type { Identity } from '../../keys/identity.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { type Context, type Input, type OptionTexts, usageError } from '../call/command.ts'
+import type { Environment } from '../call/environment.ts'
 import { sizeOf } from '../call/options.ts'
 import { readPlainFile } from '../machine/files.ts'
 
@@ -31,12 +32,17 @@ export const sharedOptions: OptionTexts = {
 function findEngine({ environment }: Context, input: Input): EngineOptions | undefined {
   const url = environment.engineAddress
   if (url === undefined) return undefined
-  const ca = input.text('engine-ca')
+  const connections = input.integer('engine-connections', 1, CONNECTIONS_MAX)
+  return { ...optionsOf(environment, url, input), connections }
+}
+
+/** Commands about one store have no options for the engine, and take the variables. */
+function optionsOf(environment: Environment, url: string, input?: Input): EngineOptions {
+  const ca = input?.text('engine-ca') ?? environment.engineCertificates
   return {
     url,
-    insecure: input.flag('engine-insecure'),
-    unnamed: input.flag('engine-unnamed'),
-    connections: input.integer('engine-connections', 1, CONNECTIONS_MAX),
+    insecure: environment.engineIsInsecure || input?.flag('engine-insecure') === true,
+    unnamed: environment.engineIsUnnamed || input?.flag('engine-unnamed') === true,
     ca: ca === undefined ? undefined : readPlainFile('the certificates of the engine', ca),
   }
 }
@@ -77,7 +83,8 @@ export async function openSharedStore(
   const { EngineBackend: Backend } = await import('../../engine/engine-backend.ts')
   const { stateDirectory } = environment
   const place = { replicaDirectory: replicasDefault(), stateDirectory }
-  const backend = await Backend.open({ url, identity, clock, connections: 4, ...place })
+  const options = { ...optionsOf(environment, url), connections: 4 }
+  const backend = await Backend.open({ ...options, identity, clock, ...place })
   try {
     const store = await backend.openStore(storeId, use)
     return { store, leave: () => backend.close() }
@@ -93,6 +100,7 @@ interface OpenedShared {
   readonly leave: () => Promise<void>
 }
 
+/** A directory for each user of the machine, who share the temporary one. */
 function replicasDefault(): string {
-  return join(tmpdir(), 'gitlocket-replicas')
+  return join(tmpdir(), `gitlocket-replicas-${process.geteuid?.() ?? 0}`)
 }

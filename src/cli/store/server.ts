@@ -80,7 +80,9 @@ export async function withServerPlace<T>(
   const identity = await findServerIdentity(context, directories)
   const run = (found: Identity): Promise<T> =>
     work({ ...directories, identity: found }).catch((error: unknown) => {
-      throw about(directories, error)
+      throw environment.engineAddress === undefined
+        ? about(`server: ${directories.dataDirectory}`, error, hints)
+        : about('server: the engine', error, engineHints)
     })
   if (identity !== undefined) return run(identity)
   // A server that cannot listen has sealed its files before.
@@ -139,11 +141,11 @@ interface InWorkspace {
 }
 
 /** Errors name the store by default, which this is not about. */
-function about({ dataDirectory }: ServerDirectories, error: unknown): unknown {
+function about(place: string, error: unknown, hintsHere: typeof hints): unknown {
   if (!(error instanceof StoreError) || error instanceof CommandError) return error
   const { code, details, cause } = error
-  const options = { place: `server: ${dataDirectory}`, details, cause }
-  const advice = hints[code] ?? errorSurface[code].advice
+  const options = { place, details, cause }
+  const advice = hintsHere[code] ?? errorSurface[code].advice
   return new CommandError(code, plainMessage(error, 'The server'), advice, options)
 }
 
@@ -161,6 +163,15 @@ const hints: Partial<Record<ErrorCode, string>> = {
     'Correct the identity or the permissions of its file, or restore it from its copy',
   store_full: 'Delete unneeded stores, sessions or keys on the server',
   storage_denied: 'Check owner and permissions of the data directory and the state directory',
+}
+
+const engineHints: typeof hints = {
+  ...hints,
+  locked: 'Try it again once the other server is done',
+  not_found: 'List them with `gitlocket api-key list` and `gitlocket workspace list`',
+  storage_denied:
+    'Check the rights of the user of the database, and who may write to the directory of --replicas',
+  storage_failed: 'Run `gitlocket engine check`, which tells whether the database can be used',
 }
 
 /** Undefined for a machine without one that needs no server yet. */

@@ -252,9 +252,11 @@ async function keyQuota(context: Context, input: Input): Promise<Answer> {
   })
 }
 
-/** Prints a new operator secret; it belongs to no store yet. */
-async function keyOperator(): Promise<Answer> {
+/** Prints a new operator secret; it belongs to no store yet. A pipe gets what its file holds. */
+async function keyOperator({ environment }: Context): Promise<Answer> {
   const secret = await generateOperatorSecret()
+  const json = { operator_secret: secret }
+  if (!environment.terminal.output) return { text: `${secret}\n`, json }
   return {
     text: [
       'Operator secret, shown this once. Anyone with it recovers every store that is made with it:',
@@ -265,7 +267,7 @@ async function keyOperator(): Promise<Answer> {
       'make it the recovery key of their store, `recover` and `join` use it.',
       '',
     ].join('\n'),
-    json: { operator_secret: secret },
+    json,
   }
 }
 

@@ -170,7 +170,7 @@ const engineHints: typeof hints = {
   locked: 'Try it again once the other server is done',
   not_found: 'List them with `gitlocket api-key list` and `gitlocket workspace list`',
   storage_denied:
-    'Check the rights of the user of the database, and who may write to the directory of --replicas',
+    'Check the rights of the user of the database, and those of the directory of --replicas',
   storage_failed: 'Run `gitlocket engine check`, which tells whether the database can be used',
 }
 

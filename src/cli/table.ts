@@ -105,6 +105,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     'serve rotate-operator': serveBackup,
     'engine init': engine,
     'engine check': engine,
+    'engine upgrade': engine,
     'engine scrub': engine,
     'api-key create': apiKey,
     'api-key list': apiKey,

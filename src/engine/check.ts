@@ -14,6 +14,9 @@ export interface EngineReport {
   readonly roundTripMs: number
   /** Milliseconds by which the database's clock is ahead of this machine's. */
   readonly clockAheadMs: number
+  /** Servers that run, and how many of them are of an earlier release than the newest. */
+  readonly servers: number
+  readonly olderServers: number
   /** Whether a pooler is between this machine and the database. */
   readonly isPooled: boolean
   readonly warnings: readonly string[]
@@ -32,6 +35,7 @@ export async function checkEngine(
   try {
     const { pool } = engine
     const [settings] = (await pool.repeat(findSettings, [])).rows
+    const [running] = (await pool.repeat(countServers, [])).rows
     const roundTripMs = await measureRoundTrip(pool)
     const serverVersion = Number(settings?.['version'])
     const synchronousCommit = String(settings?.['commit'])
@@ -45,14 +49,15 @@ export async function checkEngine(
       clockAheadMs,
       isPooled,
     }
-    return { ...found, roundTripMs, warnings: warningsOf(found, options) }
+    const [servers, olderServers] = [Number(running?.['all']), Number(running?.['older'])]
+    return { ...found, servers, olderServers, roundTripMs, warnings: warningsOf(found, options) }
   } finally {
     await engine.close()
   }
 }
 
 function warningsOf(
-  found: Omit<EngineReport, 'warnings' | 'roundTripMs'>,
+  found: Omit<EngineReport, 'warnings' | 'roundTripMs' | 'servers' | 'olderServers'>,
   options: EngineOptions,
 ): readonly string[] {
   const warnings: string[] = []
@@ -93,6 +98,12 @@ async function measureRoundTrip(pool: EnginePool): Promise<number> {
 }
 
 const ping = { name: 'gl_ping', text: 'select 1' }
+const countServers = {
+  name: 'gl_count_servers',
+  text: `select count(*) as all, count(*) filter (where format < newest) as older from (
+    select format, max(format) over () as newest from gl_server
+      where at > now() - interval '2 minutes') as running`,
+}
 const findSettings = {
   name: 'gl_settings',
   text: `select current_setting('server_version_num') as version,

@@ -46,6 +46,8 @@ export interface EnginePlaces extends EngineOptions {
 
 const NO_STORE = '0'.repeat(32)
 const SWEEP_MS = 10 * 60_000
+/** Often enough that others know for two minutes that it runs. */
+const NOTE_MS = 30_000
 
 const statements = sqlStatements({
   mark: 'insert into gl_mark (store, state, at) values ($1, $2, now()) on conflict do nothing',
@@ -146,9 +148,31 @@ export class EngineBackend implements HostBackend {
     })
   }
 
-  /** Several may be. */
-  async serve(): Promise<() => Promise<void>> {
-    return async () => undefined
+  /** Several may be. Other releases learn that this one runs, and it learns what it cannot read. */
+  async serve(notice: (notice: HostNotice) => void): Promise<() => Promise<void>> {
+    const engine = this.#engine
+    await engine.noteRunning()
+    let wasReady = true
+    const note = async (): Promise<void> => {
+      try {
+        await engine.ready()
+        await engine.noteRunning()
+        wasReady = true
+      } catch (error) {
+        if (wasReady) notice({ about: 'engine', error })
+        wasReady = false
+      }
+    }
+    const timer = setInterval(() => void note(), NOTE_MS).unref()
+    return async () => {
+      clearInterval(timer)
+      // If the engine is away, it is forgotten all the same.
+      await engine.noteEnded().catch(() => undefined)
+    }
+  }
+
+  ready(): Promise<void> {
+    return this.#engine.ready()
   }
 
   async close(): Promise<void> {

@@ -5,18 +5,29 @@ import { toHex } from '../bytes.ts'
 import { type Random, systemRandom } from '../crypto/random.ts'
 import { StoreError } from '../errors.ts'
 import { type AddressOptions, parseEngineAddress } from './address.ts'
-import { EnginePool, type PoolOptions, repeating } from './pool.ts'
+import {
+  EngineFailure,
+  engineError,
+  EnginePool,
+  type PoolOptions,
+  repeating,
+  type SqlResult,
+} from './pool.ts'
 import { schema } from './schema.ts'
 import { SqlLogs } from './sql-log.ts'
 
-/** The format of rows that this release writes, and the newest that it reads. */
+/** The newest format of rows that this release reads (FORMAT §14.7). */
 const FORMAT = 1
+/** How long `ready` waits for an answer. */
+const READY_MS = 2000
 
 export interface EngineOptions extends AddressOptions, Omit<PoolOptions, 'address'> {
   /** `postgres://user:password@host/database`. */
   readonly url: string
   /** @internal Replaced in tests. */
   readonly random?: Random
+  /** @internal That of another release, in tests. */
+  readonly format?: number
 }
 
 export class Engine {
@@ -24,11 +35,11 @@ export class Engine {
   readonly logs: SqlLogs
   /** Differs from that of every other process. */
   readonly server: string
+  readonly #format: number
 
   /** Throws `upgrade_required`, `invalid_input` for the address, or a storage code. */
   static async open(options: EngineOptions): Promise<Engine> {
-    const { random = systemRandom } = options
-    const engine = new Engine(await openPool(options), random)
+    const engine = new Engine(await openPool(options), options)
     try {
       await engine.#checkFormat()
       return engine
@@ -38,10 +49,44 @@ export class Engine {
     }
   }
 
-  private constructor(pool: EnginePool, random: Random) {
+  private constructor(
+    pool: EnginePool,
+    { random = systemRandom, format = FORMAT }: Pick<EngineOptions, 'random' | 'format'>,
+  ) {
     this.pool = pool
+    this.#format = format
     this.server = toHex(random(16))
     this.logs = new SqlLogs(pool, this.server)
+  }
+
+  /** Has other servers know that this one runs, for two minutes. */
+  async noteRunning(): Promise<void> {
+    await this.pool.repeat(noteServer, [this.server, this.#format])
+  }
+
+  async noteEnded(): Promise<void> {
+    await this.pool.query(forgetServer, [this.server])
+  }
+
+  /**
+   * Whether requests can be served now. Throws `upgrade_required` if there are rows that this
+   * release cannot read, and a storage code if the engine does not answer soon.
+   */
+  async ready(): Promise<void> {
+    if (this.logs.hasLater) throw laterRelease()
+    const asked = this.pool.query(findFormat, [])
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      const error = new StoreError('storage_failed', 'The engine does not answer')
+      timer = setTimeout(() => reject(error), READY_MS)
+    })
+    try {
+      this.#checkFloor((await Promise.race([asked, late])).rows[0])
+    } catch (error) {
+      throw error instanceof EngineFailure ? engineError(error) : error
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   close(): Promise<void> {
@@ -50,14 +95,18 @@ export class Engine {
 
   async #checkFormat(): Promise<void> {
     const [row] = (await soon(() => this.pool.query(findFormat, []))).rows
-    if (row === undefined) {
-      throw new StoreError('storage_failed', 'The engine is not ready: run `gitlocket engine init`')
-    }
-    if (Number(row['floor']) <= FORMAT) return
+    this.#checkFloor(row)
+    if (Number(row?.['format']) >= this.#format) return
     throw new StoreError(
-      'upgrade_required',
-      'All servers of this engine have been upgraded to a later release: upgrade this one',
+      'storage_failed',
+      'The tables are those of an earlier release: run `gitlocket engine init` of this one, ' +
+        'which leaves running servers as they are',
     )
+  }
+
+  #checkFloor(row: SqlResult['rows'][number] | undefined): void {
+    if (row === undefined) throw notReady()
+    if (Number(row['floor']) > this.#format) throw laterRelease()
   }
 }
 
@@ -65,12 +114,75 @@ export class Engine {
 export async function initEngine(options: EngineOptions): Promise<void> {
   const pool = await openPool(options)
   try {
-    for (const text of schema) await soon(() => pool.query({ name: '', text }, []))
-    await soon(() => pool.query(noteFormat, [FORMAT]))
+    await addTables(pool, options)
   } finally {
     await pool.close()
   }
   await (await Engine.open(options)).close()
+}
+
+/** Only adds: servers of the release before continue. */
+async function addTables(
+  pool: EnginePool,
+  { format = FORMAT }: Pick<EngineOptions, 'format'>,
+): Promise<void> {
+  for (const text of schema) await soon(() => pool.query({ name: '', text }, []))
+  await soon(() => pool.query(beginFormat, [format]))
+  await soon(() => pool.query(raiseFormat, [format]))
+}
+
+/** The lowest format that servers must know, before and after an upgrade. */
+export interface EngineUpgrade {
+  readonly before: number
+  readonly after: number
+}
+
+/**
+ * Lets all servers write in the format of this release, which earlier ones cannot read. Idempotent.
+ * Throws `locked` while servers of an earlier release run, and what `Engine.open` throws.
+ */
+export async function upgradeEngine(options: EngineOptions): Promise<EngineUpgrade> {
+  const { format = FORMAT } = options
+  const pool = await openPool(options)
+  let before = format
+  try {
+    // Tables of other programs are not taken for those of an engine.
+    if ((await soon(() => pool.query(findFormat, []))).count === 0) throw notReady()
+    await addTables(pool, options)
+    await pool.repeatTransaction(async (query) => {
+      before = Number((await query(holdFormat, [])).rows[0]?.['floor'])
+      if (before > format) throw laterRelease()
+      const [older] = (await query(findOlder, [format])).rows
+      if (Number(older?.['count']) > 0) throw olderServers(older)
+      await query(raiseFloor, [format])
+      return true
+    })
+  } finally {
+    await pool.close()
+  }
+  return { before, after: format }
+}
+
+function notReady(): StoreError {
+  return new StoreError('storage_failed', 'The engine is not ready: run `gitlocket engine init`')
+}
+
+function laterRelease(): StoreError {
+  return new StoreError(
+    'upgrade_required',
+    'The servers of this engine have been upgraded to a later release: upgrade this one',
+  )
+}
+
+function olderServers(row: SqlResult['rows'][number] | undefined): StoreError {
+  const count = Number(row?.['count'])
+  const servers = count === 1 ? 'A server' : `${count} servers`
+  const seconds = Math.max(0, Math.round(Number(row?.['seconds'])))
+  return new StoreError(
+    'locked',
+    `${servers} of an earlier release, last seen ${seconds} s ago: end or upgrade them first. ` +
+      'A server that has died is forgotten after two minutes',
+  )
 }
 
 /**
@@ -102,10 +214,33 @@ async function openPool({ url, insecure, ...options }: EngineOptions): Promise<E
 }
 
 const findFormat = { name: 'gl_format', text: 'select format, floor from gl_engine' }
-const noteFormat = {
-  name: 'gl_note_format',
+const beginFormat = {
+  name: 'gl_begin_format',
   text: `insert into gl_engine (format, floor)
     select $1::int, $1::int where not exists (select from gl_engine)`,
+}
+const raiseFormat = {
+  name: 'gl_raise_format',
+  text: 'update gl_engine set format = $1 where format < $1',
+}
+const holdFormat = { name: 'gl_hold_format', text: 'select floor from gl_engine for update' }
+const raiseFloor = {
+  name: 'gl_raise_floor',
+  text: 'update gl_engine set floor = $1 where floor < $1',
+}
+const noteServer = {
+  name: 'gl_note_server',
+  text: `insert into gl_server as s (server, format, at) values ($1, $2, now())
+    on conflict (server) do update set at = now()`,
+}
+const forgetServer = {
+  name: 'gl_forget_server',
+  text: `delete from gl_server where server = $1 or at < now() - interval '1 day'`,
+}
+const findOlder = {
+  name: 'gl_older_servers',
+  text: `select count(*), extract(epoch from now() - max(at)) as seconds from gl_server
+    where format < $1 and at > now() - interval '2 minutes'`,
 }
 const findTables = {
   name: 'gl_tables',

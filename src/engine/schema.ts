@@ -3,6 +3,9 @@
 
 export const schema: readonly string[] = [
   'create table if not exists gl_engine (format int not null, floor int not null)',
+  // Those that run, or did two minutes ago.
+  `create table if not exists gl_server (
+     server text primary key, format int not null, at timestamptz not null)`,
   // One small row that each write updates: half of a page is left free for its versions.
   `create table if not exists gl_store (
      store text primary key, number bigint not null, base bigint not null, base_id text,

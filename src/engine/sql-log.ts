@@ -69,6 +69,8 @@ export class SqlLogs {
   readonly #pool: EnginePool
   /** Differs from that of every other process, also of those that were. */
   readonly #server: string
+  /** Whether a store has an entry or a base of a later release. */
+  hasLater = false
   #handles = 0
   readonly #asking: Coalescer<string, LogPosition | undefined>
 
@@ -188,6 +190,10 @@ class SqlLog implements SharedLog {
     const [row] = (await this.#repeat('base')).rows
     const id = row?.['base_id']
     return typeof id === 'string' ? { number: Number(row?.['base']), id } : undefined
+  }
+
+  noteLater(): void {
+    this.#logs.hasLater = true
   }
 
   async setBase(change: BaseChange): Promise<boolean> {

@@ -120,6 +120,9 @@ export class DataDirectory implements HostBackend {
     }
   }
 
+  /** Its one server has opened it. */
+  async ready(): Promise<void> {}
+
   async contents(): Promise<'host' | 'other' | 'nothing'> {
     if (this.disk.stat(`${this.path}/catalogue`) !== undefined) return 'host'
     const isEmpty = this.disk.list(this.path).every((name) => name === basename(this.locks))

@@ -84,6 +84,11 @@ export interface HostBackend {
    * is one, unless several may be.
    */
   serve(notice: (notice: HostNotice) => void): Promise<() => Promise<void>>
+  /**
+   * Whether requests can be served now. Throws `upgrade_required` if other servers write what this
+   * release cannot read, or a storage code.
+   */
+  ready(): Promise<void>
   /** Called while no work of this process runs, after all else. */
   close(): Promise<void>
 

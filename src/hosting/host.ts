@@ -151,6 +151,11 @@ export class Host {
     })
   }
 
+  /** Throws why requests cannot be served now, such as `upgrade_required`. */
+  ready(): Promise<void> {
+    return this.#parts.backend.ready()
+  }
+
   /** Whose token it is; undefined for any that is unknown, revoked or expired. */
   authenticate(token: string): Promise<Caller | undefined> {
     return this.#parts.credentials.authenticate(token)

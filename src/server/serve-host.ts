@@ -2,6 +2,7 @@
 
 import { Hono } from 'hono'
 import { systemClock } from '../clock.ts'
+import { StoreError } from '../errors.ts'
 import type { HostBackend } from '../hosting/host-backend.ts'
 import {
   type Host,
@@ -80,7 +81,7 @@ function serveHost(host: Host, options: HttpOptions, metrics: Metrics | undefine
       },
     },
     options.routes ?? [],
-    () => !isDraining,
+    async () => (isDraining ? 'draining' : readinessOf(host)),
   )
   const answer = (request: Request, env: Connection) => app.fetch(request, env)
   let listening: Promise<Listening> | undefined
@@ -128,7 +129,7 @@ async function withMetrics(
 function makeApp(
   context: ExchangeContext,
   guests: readonly HostedRoute[],
-  isReady: () => boolean,
+  readiness: () => Promise<string>,
 ): Hono<{ Bindings: Connection }> {
   const app = new Hono<{ Bindings: Connection }>()
   // For a person with a browser; a client of the API learns that there is no such route.
@@ -137,8 +138,9 @@ function makeApp(
     return send(textAnswer(front), env)
   })
   app.get('/healthz', ({ env }) => send(stateAnswer(200, 'ok'), env))
-  app.get('/readyz', ({ env }) => {
-    return send(isReady() ? stateAnswer(200, 'ok') : stateAnswer(503, 'draining'), env)
+  app.get('/readyz', async ({ env }) => {
+    const state = await readiness()
+    return send(stateAnswer(state === 'ok' ? 200 : 503, state), env)
   })
   const add = (methods: string[], route: Route | HostedRoute): void => {
     app.on(methods, route.path, async ({ req, env }) =>
@@ -162,6 +164,16 @@ const front = `This is gitlocket, an encrypted memory server for AI agents. It r
 
 The operator of this machine makes keys with: gitlocket api-key create
 `
+
+/** `ok`, or the code of what prevents the host from serving. */
+async function readinessOf(host: Host): Promise<string> {
+  try {
+    await host.ready()
+    return 'ok'
+  } catch (error) {
+    return error instanceof StoreError ? error.code : 'unexpected'
+  }
+}
 
 function stateAnswer(status: number, state: string): HttpAnswer {
   return jsonAnswer(status, { status: state }, { 'request-id': newRequestId() })

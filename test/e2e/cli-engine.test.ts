@@ -72,6 +72,48 @@ describe.skipIf(postgres.missing)(`an engine${postgres.note}`, () => {
     expect([exitCode, stderr]).toEqual([8, expect.stringContaining('another identity')])
   })
 
+  test('is upgraded once no server of an earlier release runs', async () => {
+    const home = machineOf(database.database())
+    const early = await home.call(['engine', 'upgrade'])
+    expect([early.exitCode, early.stderr]).toEqual([9, expect.stringContaining('engine init')])
+    await home.call(['engine', 'init'])
+    expect(await home.json('engine', 'upgrade')).toMatchObject({
+      type: 'engine_upgrade',
+      format: 1,
+      format_before: 1,
+    })
+    const server = await serveOne(home, 'one')
+    const ready = async (): Promise<readonly [number, unknown]> => {
+      const answer = await fetch(`${server.url}/readyz`)
+      return [answer.status, await answer.json()]
+    }
+    expect(await ready()).toEqual([200, { status: 'ok' }])
+    const sql = (text: string): string => {
+      const url = home.variables['GITLOCKET_ENGINE'] ?? ''
+      return database.sql(text, url.slice(url.lastIndexOf('/') + 1))
+    }
+    // This server is one of an earlier release from now on.
+    sql('update gl_server set format = 0')
+    const refused = await home.call(['engine', 'upgrade'])
+    expect(refused.stderr).toContain('A server of an earlier release')
+    const checked = await home.call(['engine', 'check'])
+    expect(checked.stdout).toContain('Servers     1')
+    // And a later release has been made the least.
+    sql('update gl_engine set format = 2, floor = 2')
+    expect(await ready()).toEqual([503, { status: 'upgrade_required' }])
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
+    for (const words of [
+      ['store', 'list'],
+      ['engine', 'init'],
+      ['engine', 'upgrade'],
+    ]) {
+      const { exitCode, stderr } = await home.call(words)
+      expect([exitCode, stderr]).toEqual([7, expect.stringContaining('later release')])
+    }
+    expect((await server.stop()).exitCode).toBe(0)
+    expect(sql('select count(*) from gl_server')).toBe('0')
+  })
+
   test('is checked, and rewritten', async () => {
     const home = machineOf(database.database())
     const before = await home.call(['engine', 'check'])

@@ -57,6 +57,10 @@ export class VolatileBackend implements HostBackend {
     return this.#shared.sweepEveryMs
   }
 
+  ready(): Promise<void> {
+    return this.#directory.ready()
+  }
+
   make(): Promise<void> {
     return this.#directory.make()
   }

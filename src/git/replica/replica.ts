@@ -43,7 +43,11 @@ export class Replica {
   #isBroken = false
 
   /** Opens what an earlier process has left in order, or makes it anew, and follows the log. */
-  static async open(options: ReplicaOptions): Promise<Replica> {
+  static open(options: ReplicaOptions): Promise<Replica> {
+    return notingLater(options.log, () => Replica.#open(options))
+  }
+
+  static async #open(options: ReplicaOptions): Promise<Replica> {
     const { disk = unsyncedDisk, log } = options
     const directory = resolve(options.directory)
     disk.makeDirectory(directory)
@@ -112,8 +116,15 @@ export class Replica {
     return this.#isBroken
   }
 
-  /** Brings it to what any server had appended when this was called. Throws `not_found`. */
-  async follow(): Promise<void> {
+  /**
+   * Brings it to what any server had appended when this was called. Throws `not_found`, and
+   * `upgrade_required` as long as the next entry is one of a later release.
+   */
+  follow(): Promise<void> {
+    return notingLater(this.log, () => this.#follow())
+  }
+
+  async #follow(): Promise<void> {
     const position = await this.log.position()
     if (position === undefined) throw deletedError()
     // An engine that was restored, or has lost its newest entries with a machine.
@@ -283,6 +294,15 @@ export class Replica {
     } finally {
       incoming.drop()
     }
+  }
+}
+
+async function notingLater<T>(log: SharedLog, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (hasCode(error, 'upgrade_required')) log.noteLater?.()
+    throw error
   }
 }
 

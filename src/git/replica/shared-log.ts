@@ -67,6 +67,8 @@ export interface SharedLog {
   /** Not those that an entry or the base names. */
   removeParts(id: string): Promise<void>
   base(): Promise<LogBase | undefined>
+  /** Told that an entry or the base was written in the format of a later release. */
+  noteLater?(): void
   /** In one transaction. False, with nothing changed, if the base is not the expected one. */
   setBase(change: BaseChange): Promise<boolean>
 }

@@ -86,6 +86,10 @@ export class SealedLog implements SharedLog {
     return this.#log.base()
   }
 
+  noteLater(): void {
+    this.#log.noteLater?.()
+  }
+
   setBase(change: BaseChange): Promise<boolean> {
     return this.#log.setBase(change)
   }

@@ -95,7 +95,7 @@ function vectorOf<R>(
   const { id, scope, time, weight, generation, body } = { ...row, ...change(row) }
   return {
     name: `${place.name}: ${title}`,
-    clause: expect === 'upgrade_required' ? '14.6' : '14.5',
+    clause: expect === 'upgrade_required' ? '14.7' : '14.5',
     expect,
     identity: formatIdentity(place.owner.identity),
     role: place.role,

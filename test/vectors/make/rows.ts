@@ -182,7 +182,7 @@ function logBases(): readonly Vector[] {
   const named = (name: string): object => ({ ...manifest, files: [{ name, bytes: 2 }] })
   const of = (expect: string, name: string, list: object, rest = contents): Vector => ({
     name,
-    clause: expect === 'upgrade_required' ? '14.6' : '14.4',
+    clause: expect === 'upgrade_required' ? '14.7' : '14.4',
     expect,
     number: '7',
     parts: [toHex(utf8(JSON.stringify(list))), ...rest].join(' '),

@@ -1,4 +1,4 @@
-// `engine init|check|scrub`: the database that several servers share.
+// `engine init|check|upgrade|scrub`: the database that several servers share.
 
 import type { EngineReport } from '../../../engine/check.ts'
 import { withIdentityFile } from '../../../home/identity-file.ts'
@@ -29,6 +29,16 @@ export const commands: readonly Command[] = [
     options: engineOptions,
     notes: ['The exit code is 1 with warnings.'],
     run: engineCheck,
+  },
+  {
+    name: 'engine upgrade',
+    summary: 'Let servers write formats that earlier releases cannot read',
+    options: engineOptions,
+    notes: [
+      'Run it once all servers have been upgraded: it refuses while one of an earlier release ' +
+        'runs. Earlier releases then refuse the database. It can be repeated.',
+    ],
+    run: engineUpgrade,
   },
   {
     name: 'engine scrub',
@@ -77,6 +87,16 @@ async function engineCheck(context: Context, input: Input): Promise<Answer> {
   }
 }
 
+async function engineUpgrade(context: Context, input: Input): Promise<Answer> {
+  const { upgradeEngine } = await import('../../../engine/engine.ts')
+  const { before, after } = await upgradeEngine(engineOf(context, input))
+  const text =
+    before === after
+      ? `All servers write format ${after} already.\n`
+      : `All servers write format ${after} from now on; it was ${before}.\n`
+  return { text, json: { format: after, ...wire({ formatBefore: before }) } }
+}
+
 async function engineScrub(context: Context, input: Input): Promise<Answer> {
   const { scrubEngine } = await import('../../../engine/engine.ts')
   await scrubEngine(engineOf(context, input))
@@ -84,7 +104,7 @@ async function engineScrub(context: Context, input: Input): Promise<Answer> {
 }
 
 function reportText(report: EngineReport): string {
-  const { serverVersion, roundTripMs, clockAheadMs, isPooled, warnings } = report
+  const { serverVersion, roundTripMs, clockAheadMs, isPooled, servers, olderServers } = report
   const [major, minor] = [Math.floor(serverVersion / 10_000), serverVersion % 10_000]
   return [
     `Database    PostgreSQL ${major}.${minor}${isPooled ? ', behind a pooler' : ''}`,
@@ -92,7 +112,8 @@ function reportText(report: EngineReport): string {
       `${report.hasSynchronousStandby ? 'with' : 'without'} a synchronous standby`,
     `Round trip  ${roundTripMs.toFixed(1)} ms`,
     `Clock       ${clockAheadMs} ms ahead`,
-    ...warnings.map((warning) => `Warning     ${warning}`),
+    `Servers     ${servers}${olderServers > 0 ? `, ${olderServers} of an earlier release` : ''}`,
+    ...report.warnings.map((warning) => `Warning     ${warning}`),
     '',
   ].join('\n')
 }

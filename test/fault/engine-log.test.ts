@@ -142,8 +142,11 @@ describe.skipIf(postgres.missing)(`a database with a standby${postgres.note}`, (
     const { number = 0 } = (await log.position()) ?? {}
     const goOn = standby.pause()
     const appending = log.append(number + 1, encoder.encode(end))
-    await until(() => primary.sql(`select count(*) ${waiting}`) !== '0')
-    primary.sql(end)
+    // The second one is that of the change which settles the first.
+    for (let wait = 0; wait < 2; wait += 1) {
+      await until(() => primary.sql(`select count(*) ${waiting}`) !== '0')
+      primary.sql(end)
+    }
     // It is visible to all now, and would be lost with the primary.
     const other = await openLog(url, 'b')
     await expect.poll(async () => (await other.position())?.number).toBe(number + 1)
@@ -151,6 +154,22 @@ describe.skipIf(postgres.missing)(`a database with a standby${postgres.note}`, (
     goOn()
     expect(await appending).toBe(true)
     expect(standby.sql(`select count(*) from gl_log where number = ${number + 1}`, 't1')).toBe('1')
+  })
+
+  test('a connection that is lost during it leaves the entry there once', async () => {
+    const cutter = await startCutter(primary.port)
+    const log = await openLog(url.replace(String(primary.port), String(cutter.port)), 'a')
+    const { number = 0 } = (await log.position()) ?? {}
+    const goOn = standby.pause()
+    const appending = log.append(number + 1, encoder.encode('once'))
+    await until(() => primary.sql(`select count(*) ${waiting}`) !== '0')
+    cutter.cutNow()
+    // Its repetition waits for the first one, and then finds the number taken: by itself.
+    const locked = `select count(*) from pg_stat_activity where wait_event_type = 'Lock'`
+    await until(() => primary.sql(locked) !== '0')
+    goOn()
+    expect(await appending).toBe(true)
+    expect((await log.position())?.number).toBe(number + 1)
   })
 
   test('a primary that dies loses nothing that was acknowledged', async () => {
@@ -190,6 +209,7 @@ interface Cutter {
   readonly port: number
   /** Cuts all connections once one of them has carried that number of bytes. */
   cutAfter(bytes: number): Promise<void>
+  cutNow(): void
   mend(): void
 }
 
@@ -211,6 +231,10 @@ async function startCutter(target: number): Promise<Cutter> {
       if (left <= 0) cut()
     })
   }
+  const cutNow = (): void => {
+    left = Number.POSITIVE_INFINITY
+    for (const socket of sockets) socket.destroy()
+  }
   const port = await freePort()
   const server = createServer((client) => {
     const upstream = connect(target, '127.0.0.1')
@@ -228,11 +252,11 @@ async function startCutter(target: number): Promise<Cutter> {
       new Promise((resolve) => {
         left = bytes + 1
         cut = () => {
-          left = Number.POSITIVE_INFINITY
-          for (const socket of sockets) socket.destroy()
+          cutNow()
           resolve()
         }
       }),
+    cutNow,
     mend: () => (left = Number.POSITIVE_INFINITY),
   }
 }

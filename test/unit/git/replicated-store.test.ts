@@ -249,6 +249,26 @@ describe('a base', () => {
     await b.close()
   })
 
+  test('leaves entries that come while it is sent in the log', async () => {
+    const log = new VolatileLog()
+    const a = await open(log)
+    const history = new TestHistory(26)
+    await commit(a, ...history.take(3))
+    log.before = async (operation) => {
+      if (operation !== 'putPart') return
+      log.before = async () => undefined
+      await commit(a, history.next())
+    }
+    await a.compact()
+    expect(log.base?.number).toBe(1)
+    expect([...log.rows.keys()]).toContain(2)
+    await a.close()
+    const b = await open(log)
+    expect(b.head).toBe(history.head)
+    expectAllReadable(b, history.transitions)
+    await b.close()
+  })
+
   test('with a missing part is refused, and so is a missing entry', async () => {
     const log = new VolatileLog()
     await filled(log)

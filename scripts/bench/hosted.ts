@@ -1,12 +1,10 @@
 // A server of many stores for the bench: a process of its own, with an API key of its own.
 
-import { once } from 'node:events'
 import { openSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { Client } from '../load/client.ts'
 import { ServerProcess } from '../load/server-process.ts'
-import { cleanEnvironment, commandLine, run } from './machine.ts'
+import { cleanEnvironment, commandLine, freePort, run } from './machine.ts'
 
 export interface Hosted {
   readonly client: Client
@@ -30,15 +28,4 @@ export async function startHosted(root: string): Promise<Hosted> {
   process.on('exit', () => void server.kill())
   await server.start()
   return { client: new Client(url, token), server }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  const closed = once(server, 'close')
-  server.close()
-  await closed
-  if (typeof address === 'object' && address !== null) return address.port
-  throw new Error('There is no free port')
 }

@@ -1,7 +1,9 @@
 // The machine of the bench: its description, a scratch directory on a real disk, other programs.
 
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -72,4 +74,16 @@ export function cleanEnvironment(home: string): NodeJS.ProcessEnv {
     GIT_COMMITTER_NAME: 'Bench',
     GIT_COMMITTER_EMAIL: 'bench@localhost',
   }
+}
+
+/** Of the loopback interface. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const closed = once(server, 'close')
+  server.close()
+  await closed
+  if (typeof address === 'object' && address !== null) return address.port
+  throw new Error('There is no free port')
 }

@@ -12,7 +12,7 @@ const memoriesPerStore = 4
 const hotOf = 8
 const hotMemories = 4
 
-interface Memory {
+export interface Memory {
   readonly storeId: string
   readonly memoryId: string
   readonly lines: Lines
@@ -157,13 +157,18 @@ export class Load {
   }
 }
 
-function note({ lines, winners }: Memory, line: string, base: string, outcome: Outcome): void {
+export function note(
+  { lines, winners }: Memory,
+  line: string,
+  base: string,
+  outcome: Outcome,
+): void {
   lines.note(line, outcome)
   if (outcome === 'acknowledged') winners.set(base, (winners.get(base) ?? 0) + 1)
 }
 
 /** What is wrong with a memory as it was read at the end, and with its number of versions. */
-function problemsOf(memory: Memory, content: string, versions: number): readonly string[] {
+export function problemsOf(memory: Memory, content: string, versions: number): readonly string[] {
   const found = content.split('\n').slice(1, -1)
   const races = [...memory.winners.values()].filter((winners) => winners > 1)
   const problems = [
@@ -179,7 +184,7 @@ function outcomeOf(answer: Answer): Outcome {
   return answer.status === 200 ? 'acknowledged' : 'refused'
 }
 
-async function inParallel<T>(
+export async function inParallel<T>(
   lanes: number,
   items: readonly T[],
   work: (item: T) => Promise<void>,

@@ -9,7 +9,7 @@ import type { SourceFile } from './source.ts'
 const limits = {
   'lines of src': 100_700,
   'files of src': 623,
-  'lines of test and scripts': 120_500,
+  'lines of test and scripts': 121_800,
   'percent of lines in src that are statements, at least': 50,
   'files of src with one importer': 162,
   'files of src of at most 40 lines': 46,

@@ -1,6 +1,7 @@
 // Connections to a PostgreSQL server, or to the primary among several. Owns which failures are
 // worth another attempt. Must not put a text of the server into an error: it may hold values.
 
+import { checkServerIdentity, type PeerCertificate } from 'node:tls'
 import type pg from 'pg'
 import type { Client, ClientBase, Pool, PoolClient, QueryResult } from 'pg'
 import { type ErrorCode, StoreError } from '../errors.ts'
@@ -44,7 +45,8 @@ export class EngineFailure extends Error {
   constructor(cause: unknown) {
     super('A statement of the engine failed', { cause })
     this.sqlState = sqlStateOf(cause)
-    this.isTransient = this.sqlState === undefined || transient.test(this.sqlState)
+    this.isTransient =
+      this.sqlState === undefined ? !isUntrusted(cause) : transient.test(this.sqlState)
   }
 }
 
@@ -159,7 +161,8 @@ export class EnginePool {
         return await this.#pool.connect()
       } catch (error) {
         failure = new EngineFailure(error)
-        if (!failure.isTransient) throw failure
+        // Another host may have a certificate that can be trusted.
+        if (failure.sqlState !== undefined && !failure.isTransient) throw failure
         this.#lookElsewhere()
       }
     }
@@ -241,6 +244,7 @@ export function engineError({ sqlState, cause }: EngineFailure): StoreError {
   return new StoreError(code, `The engine does not do it: ${problem}`)
 }
 
+const pooled = 'a pooler shares its connections: use --engine-unnamed'
 const problems: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   '28P01': ['storage_denied', 'user or password are wrong'],
   '28000': ['storage_denied', 'it does not let this user in'],
@@ -248,6 +252,9 @@ const problems: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   '42P01': ['storage_failed', 'its tables are missing: run `gitlocket engine init`'],
   '42501': ['storage_denied', 'the user lacks rights: see docs/FLEET.md'],
   '53100': ['storage_full', 'its disk is full'],
+  // Prepared in another connection, or not in this one.
+  '26000': ['storage_failed', pooled],
+  '42P05': ['storage_failed', pooled],
 }
 
 const findProcess: SqlStatement = { name: 'gl_process', text: 'select pg_backend_pid() as pid' }
@@ -286,12 +293,23 @@ function configOf({ host, port }: EngineHost, options: PoolOptions): object {
     password,
     database,
     max: connections,
-    ssl: isEncrypted && { rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) },
+    ssl: isEncrypted && encryptionOf(host, ca),
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: ANSWER_MS,
     keepAlive: true,
     application_name: 'gitlocket',
     verify: refuseStandby,
+  }
+}
+
+/** Older releases of `pg` compare no address, only a name, with the certificate. */
+function encryptionOf(host: string, ca: string | undefined): object {
+  return {
+    rejectUnauthorized: true,
+    checkServerIdentity: (_: string, certificate: PeerCertificate) => {
+      return checkServerIdentity(host, certificate)
+    },
+    ...(ca === undefined ? {} : { ca }),
   }
 }
 
@@ -313,12 +331,29 @@ function sqlStateOf(cause: unknown): string | undefined {
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
 }
 
-/** Of the system or of TLS, such as ECONNREFUSED or SELF_SIGNED_CERT_IN_CHAIN. */
 function unreachable(cause: unknown): string {
+  const code = codeOf(cause)
+  if (code === altName) return `its certificate is for another host (${code})`
+  if (isUntrusted(cause)) {
+    return code === undefined
+      ? 'it does not speak TLS, which everything but this machine needs'
+      : `its certificate cannot be trusted (${code}): --engine-ca names those to trust`
+  }
+  return code === undefined ? 'it does not answer' : `it is not reached (${code})`
+}
+
+/** The server is another one, or does not encrypt: no later attempt is better. */
+function isUntrusted(cause: unknown): boolean {
+  const isPlain = cause instanceof Error && cause.message.includes('support SSL connections')
+  return isPlain || /CERT|SIGNATURE/.test(codeOf(cause) ?? '')
+}
+
+const altName = 'ERR_TLS_CERT_ALTNAME_INVALID'
+
+/** Of the system or of TLS, such as ECONNREFUSED or SELF_SIGNED_CERT_IN_CHAIN. */
+function codeOf(cause: unknown): string | undefined {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-  return typeof code === 'string' && /^[A-Z_]{3,60}$/.test(code)
-    ? `it is not reached (${code})`
-    : 'it does not answer'
+  return typeof code === 'string' && /^[A-Z_]{3,60}$/.test(code) ? code : undefined
 }
 
 function bufferOf(bytes: Uint8Array): Buffer {

@@ -8,6 +8,7 @@ import { type Home, newHome } from './cli-process.ts'
 import { type Asked, ask, newKey, serve, type Served } from './serving.ts'
 
 const postgres = requires('postgres')
+const openssl = requires('openssl')
 
 describe.skipIf(postgres.missing)(`an engine${postgres.note}`, () => {
   let database: PostgresServer
@@ -127,6 +128,19 @@ describe.skipIf(postgres.missing)(`an engine${postgres.note}`, () => {
       is_pooled: false,
     })
     expect(await home.json('engine', 'scrub')).toMatchObject({ scrubbed: true })
+  })
+
+  test.skipIf(openssl.missing)(`is reached with TLS by every command${openssl.note}`, async () => {
+    const ca = database.encrypt('localhost')
+    const url = `${database.database().replace('127.0.0.1', 'localhost')}?sslmode=verify-full`
+    const home = machineOf(url)
+    const refused = await home.call(['engine', 'init'])
+    expect(refused.stderr).toContain('--engine-ca')
+    expect((await home.call(['engine', 'init', '--engine-ca', ca])).exitCode).toBe(0)
+    home.variables['GITLOCKET_ENGINE_CA'] = ca
+    const id = String((await home.json('store', 'create', 'notes'))['id'])
+    await home.ok('--store', id, 'create', 'a.md', '--text', 'sealed on its way')
+    expect(await home.ok('--store', id, 'cat', 'a.md')).toContain('sealed on its way')
   })
 
   test.each([

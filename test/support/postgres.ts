@@ -2,7 +2,7 @@
 // interface, run as the user postgres if the tests run as root, whom PostgreSQL refuses. Ended with
 // the file of tests.
 
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -120,6 +120,60 @@ export class PostgresServer {
     const pid = Number(this.sql('select pid from pg_stat_wal_receiver'))
     process.kill(pid, 'SIGSTOP')
     return () => process.kill(pid, 'SIGCONT')
+  }
+
+  /**
+   * Speaks TLS from now on, with a certificate for one host name. Returns the file with the
+   * certificate of the authority.
+   */
+  encrypt(hostName: string): string {
+    const file = (name: string): string => join(this.#place, name)
+    const openssl = (...args: string[]): unknown => execFileSync('openssl', args, { stdio: 'pipe' })
+    const key = [
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:prime256v1',
+      '-nodes',
+      '-days',
+      '2',
+    ]
+    const [ca, caKey] = [file('ca.pem'), file('ca.key')]
+    openssl('req', '-x509', ...key, '-subj', '/CN=authority', '-keyout', caKey, '-out', ca)
+    const signed = ['-CA', ca, '-CAkey', caKey, '-addext', `subjectAltName=DNS:${hostName}`]
+    const out = ['-keyout', file('server.key'), '-out', file('server.pem')]
+    openssl('req', '-x509', ...key, '-subj', '/CN=database', ...signed, ...out)
+    const user = serverUser()
+    if (user !== undefined) chownSync(file('server.key'), user.uid, user.gid)
+    this.#set('ssl_cert_file', file('server.pem'))
+    this.#set('ssl_key_file', file('server.key'))
+    this.#set('ssl', 'on')
+    return ca
+  }
+
+  /** Starts a PgBouncer in front of it, in transaction mode; returns its port. */
+  async startPooler(): Promise<number> {
+    const port = await freePort()
+    const config = join(this.#place, 'pooler')
+    const lines = [
+      '[databases]',
+      `* = host=127.0.0.1 port=${this.port} user=gl`,
+      '[pgbouncer]',
+      'listen_addr = 127.0.0.1',
+      `listen_port = ${port}`,
+      'unix_socket_dir =',
+      'auth_type = any',
+      'pool_mode = transaction',
+      'default_pool_size = 5',
+    ]
+    writeFileSync(config, lines.join('\n'))
+    const user = serverUser()
+    const pooler = spawn('pgbouncer', [config], { stdio: ['ignore', 'ignore', 'pipe'], ...user })
+    afterAll(() => void pooler.kill('SIGKILL'))
+    for await (const line of pooler.stderr.setEncoding('utf8')) {
+      if (String(line).includes('process up')) break
+    }
+    return port
   }
 
   #set(name: string, value: string): void {

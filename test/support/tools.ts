@@ -19,6 +19,7 @@ const packages = {
   fish: 'fish',
   chromium: 'chromium',
   postgres: 'postgresql',
+  pgbouncer: 'pgbouncer',
 } as const
 
 type Tool = keyof typeof packages

@@ -176,7 +176,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   ],
   'node:readline': ['cli'],
   'node:stream': ['git', 'transport', 'mcp', 'cli'],
-  'node:tls': ['transport'],
+  'node:tls': ['transport', 'src/engine/pool.ts'],
   'node:timers': ['git', 'store', 'cli', 'tour', 'src/operations/console/subject.ts'],
   'node:tty': ['cli'],
   'node:url': ['cli', 'tour', 'src/worker-threads.ts'],

@@ -102,6 +102,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     'serve status': () => import('./commands/serving/serve-status.ts'),
     'serve backup': serveBackup,
     'serve restore': serveBackup,
+    'serve accept-restored': serveBackup,
     'serve rotate-operator': serveBackup,
     'engine init': engine,
     'engine check': engine,

@@ -7,8 +7,13 @@ import { systemDisk } from '../disk/disk.ts'
 import { unsyncedDisk } from '../disk/unsynced-disk.ts'
 import { StoreError } from '../errors.ts'
 import { findRepository } from '../git/replica/replica-repository.ts'
+import type { LogPosition } from '../git/replica/shared-log.ts'
+import { type BackupReport, noHostError } from '../hosting/backup.ts'
+import { Catalogue } from '../hosting/catalogue.ts'
+import { Credentials } from '../hosting/credentials.ts'
 import {
   type HostBackend,
+  type HostClaim,
   type HostJob,
   type HostNotice,
   type NewStoreOptions,
@@ -42,6 +47,14 @@ export interface EnginePlaces extends EngineOptions {
   /** Keeps what reveals a database that was put back; without it, only servers that run notice. */
   readonly stateDirectory?: string | undefined
   readonly clock?: Clock
+}
+
+export interface AcceptReport extends BackupReport {
+  /**
+   * `memstore_…`, with a remote: a sync must fetch its changes before the store is written to, or
+   * the remote sees two histories of this device, which can then no longer write.
+   */
+  readonly unsynced: readonly string[]
 }
 
 const NO_STORE = '0'.repeat(32)
@@ -232,17 +245,70 @@ export class EngineBackend implements HostBackend {
   }
 
   async restoreStore(storeId: string, from: string): Promise<void> {
-    const directory = `${this.#replicas.placeOf(storeId)}.restored`
     await this.mark(storeId, 'making')
     await this.#engine.logs.create(storeId)
+    await this.#share(storeId, from)
+    await this.settle(storeId, 'making')
+  }
+
+  /**
+   * Accepts once a database that was put back to an older state, for all servers: each store leaves
+   * room above its numbers for those that were lost, and so do the lists. May be repeated, also
+   * after a crash. Rejects with `not_found` without a host; a store that a server writes to in the
+   * meantime is among the failed ones.
+   */
+  acceptRestored(notice: (notice: HostNotice) => void): Promise<AcceptReport> {
+    return this.#jobs.hold('restore', () => this.#acceptRestored(notice))
+  }
+
+  async #acceptRestored(notice: (notice: HostNotice) => void): Promise<AcceptReport> {
+    if ((await this.contents()) !== 'host') throw noHostError()
+    const catalogue = await Catalogue.open(this, notice, false)
+    const storeIds = (await catalogue.stores()).map(({ storeId }) => storeId)
+    const [failed, unsynced]: [string[], string[]] = [[], []]
+    for (const storeId of storeIds) {
+      try {
+        if (await this.#acceptStore(storeId)) unsynced.push(storeId)
+      } catch (error) {
+        if (!(error instanceof StoreError)) throw error
+        notice({ about: storeId, error })
+        failed.push(storeId)
+      }
+    }
+    // Last: without them, a server that remembers newer ones serves nothing.
+    await Catalogue.open(this, notice, true)
+    await Credentials.open(this, notice, true)
+    return { stores: storeIds.length - failed.length, failed, unsynced }
+  }
+
+  /** Whether it has a remote. */
+  async #acceptStore(storeId: string): Promise<boolean> {
+    const from = await this.#engine.logs.position(storeId)
+    if (from === undefined) throw new StoreError('not_found', 'The engine has no such store')
+    const copy = `${this.#replicas.placeOf(storeId)}.accepted`
+    systemDisk.removeTree(copy)
+    try {
+      const store = await this.openStore(storeId, { acceptRolledBack: true })
+      const remotes = await store.remotes.list()
+      await store.close()
+      await this.copyStore(storeId, copy)
+      await this.#share(storeId, copy, from)
+      return remotes.length > 0
+    } finally {
+      systemDisk.removeTree(copy)
+    }
+  }
+
+  async #share(storeId: string, from: string, position?: LogPosition): Promise<void> {
+    const directory = `${this.#replicas.placeOf(storeId)}.restored`
+    systemDisk.removeTree(directory)
     try {
       await copyFiles(unsyncedDisk, from, directory, () => true)
       const place = { ...this.#place(storeId), directory, disk: unsyncedDisk }
-      await shareObjects(place, storeId)
+      await shareObjects(place, storeId, position)
     } finally {
       systemDisk.removeTree(directory)
     }
-    await this.settle(storeId, 'making')
   }
 
   /** What a store's remotes are is in its log, sealed: only opening it tells. */
@@ -266,8 +332,8 @@ export class EngineBackend implements HostBackend {
     })
   }
 
-  holdStores<T>(work: () => Promise<T>): Promise<T> {
-    return this.#jobs.hold('stores', work)
+  hold<T>(claim: HostClaim, work: () => Promise<T>): Promise<T> {
+    return this.#jobs.hold(claim, work)
   }
 
   runJob(job: HostJob, work: () => Promise<void>): Promise<void> {

@@ -2,6 +2,7 @@
 // claim after half a minute.
 
 import { StoreError } from '../errors.ts'
+import type { HostClaim } from '../hosting/host-backend.ts'
 import { lockWaitMsDefault } from '../limits.ts'
 import { type EnginePool, sqlStatements } from './pool.ts'
 
@@ -15,6 +16,15 @@ const statements = sqlStatements({
     where job.holder = $2 or job.until < now()`,
   releaseJob: 'delete from gl_job where name = $1 and holder = $2',
 })
+
+/** Work that waits for its turn; other jobs are skipped while another server is at them. */
+type HeldJob = HostClaim | 'restore'
+
+const problems: Readonly<Record<HeldJob, string>> = {
+  stores: 'Another server makes or removes stores',
+  rotation: 'Another process rotates the secrets of these stores',
+  restore: 'Another process restores these stores',
+}
 
 export class Jobs {
   readonly #pool: EnginePool
@@ -34,12 +44,12 @@ export class Jobs {
   }
 
   /** Runs `work` once the job is free. Throws `locked`. */
-  async hold<T>(job: string, work: () => Promise<T>): Promise<T> {
+  async hold<T>(job: HeldJob, work: () => Promise<T>): Promise<T> {
     const holder = this.#newHolder()
     const deadline = performance.now() + lockWaitMsDefault
     while (!(await this.#claim(job, holder))) {
       if (performance.now() >= deadline) {
-        throw new StoreError('locked', 'Another server makes or removes stores: try again later')
+        throw new StoreError('locked', `${problems[job]}: try again later`)
       }
       await new Promise((resolve) => setTimeout(resolve, POLL_MS))
     }

@@ -54,8 +54,10 @@ const statements = sqlStatements({
     and not exists (select from gl_log where store = $1 and parts = $2)
     and not exists (select from gl_store where store = $1 and base_id = $2)`,
   base: 'select base, base_id from gl_store where store = $1',
-  holdBase: 'select base_id from gl_store where store = $1 and base = $2 for update',
-  setBase: `update gl_store set base = $2, base_id = $3, swept = swept + $4 where store = $1`,
+  holdBase: `select base_id from gl_store where store = $1 and base = $2
+    and ($3::bigint is null or number = $3) for update`,
+  setBase: `update gl_store set number = greatest(number, $2), base = $2, base_id = $3,
+    swept = swept + $4 where store = $1`,
   removeEntries: 'delete from gl_log where store = $1 and number <= $2 returning parts',
   /* Those of servers that died, or of all servers. */
   unnamedParts: `select distinct id from gl_part as p where store = $1 and id <> $2
@@ -197,11 +199,11 @@ class SqlLog implements SharedLog {
   }
 
   async setBase(change: BaseChange): Promise<boolean> {
-    const { expected, base, removeTo, erases } = change
+    const { expected, base, removeTo, erases, leapsFrom = null } = change
     const store = this.#store
     return repeating(async () => {
       const isDone = await this.#pool.transaction(async (query) => {
-        const [old] = (await query(statements.holdBase, [store, expected])).rows
+        const [old] = (await query(statements.holdBase, [store, expected, leapsFrom])).rows
         if (old === undefined) return false
         const removed = await query(statements.removeEntries, [store, removeTo])
         const unnamed = await query(statements.unnamedParts, [store, base.id, erases])

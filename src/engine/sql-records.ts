@@ -28,6 +28,8 @@ import {
   sqlStatements,
 } from './pool.ts'
 
+/** More than the changes that a database can lose when it is put back. */
+const GENERATIONS_LOST = 2 ** 20
 /** Rows that a page reads at a time, until it has the wanted ones. */
 const PAGE_ROWS = 200
 
@@ -220,12 +222,16 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
     const { pool, role, acceptRolledBack } = this.#parts
     const seen = this.#seen
     const [row] = (await pool.repeat(statements.findList, [role])).rows
-    if (this.#generationOf(row) < seen && acceptRolledBack) {
-      const generation = this.#seen + 1
-      await pool.repeat(statements.moveList, [role, generation, this.#sealHead(generation)])
-      this.#see(generation)
-      this.#wasRolledBack = true
-    } else this.#note(row, seen)
+    const found = this.#generationOf(row)
+    if (!acceptRolledBack) {
+      this.#note(row, seen)
+      return
+    }
+    // Above what other servers remember, too.
+    const generation = Math.max(seen, found) + GENERATIONS_LOST
+    await pool.repeat(statements.moveList, [role, generation, this.#sealHead(generation)])
+    this.#see(generation)
+    this.#wasRolledBack = found < seen
   }
 
   get #seen(): number {
@@ -272,7 +278,8 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
     const problem = `The ${this.#parts.role} in the engine: older than a state that was seen before`
     return new StoreError(
       'rolled_back',
-      `${problem}; put the newest database back, or accept it as it is`,
+      `${problem}; put the newest database back, or accept this one with ` +
+        '`gitlocket serve accept-restored`',
     )
   }
 

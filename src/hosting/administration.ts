@@ -41,6 +41,8 @@ export interface HostAdministration {
   createStore(store: NewHostedStore): Promise<HostedStore>
   /** Opens a store, also next to the server. Rejects with `not_found`, and as `openStore` does. */
   use<T>(storeId: string, work: (store: MemoryStore) => Promise<T>): Promise<T>
+  /** Runs `work` while no other process rotates secrets of these stores. Throws `locked`. */
+  rotateAlone<T>(work: () => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
@@ -98,6 +100,7 @@ function administrationOf(parts: AdministrationParts): HostAdministration {
         await store.close()
       }
     },
+    rotateAlone: (work) => backend.hold('rotation', work),
     close: () => backend.close(),
   }
 }

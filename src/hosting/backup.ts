@@ -47,7 +47,7 @@ export async function backupHostOf(
 ): Promise<BackupReport> {
   const { disk } = backend.owner
   try {
-    if ((await backend.contents()) !== 'host') throw noHost()
+    if ((await backend.contents()) !== 'host') throw noHostError()
     if (disk.list(target).length > 0) throw notEmptyError()
     await makeDurableDirectory(disk, `${target}/stores`)
     const catalogue = await Catalogue.open(backend, notice, false)
@@ -128,7 +128,7 @@ export async function restoreHostTo(
   notice: Notice = () => undefined,
 ): Promise<BackupReport> {
   try {
-    if (backend.owner.disk.stat(`${source}/catalogue`) === undefined) throw noHost()
+    if (backend.owner.disk.stat(`${source}/catalogue`) === undefined) throw noHostError()
     return await backend.fill(notice, () => restoreAll(source, backend, notice))
   } finally {
     await backend.close()
@@ -158,7 +158,7 @@ async function restoreAll(
 /** Throws `wrong_key`, and `not_found` if the backup is not whole. */
 function readList<T>(source: string, { owner }: HostBackend, role: RecordsRole): ListFile<T> {
   const bytes = owner.disk.readFile(`${source}/${role}`)
-  if (bytes === undefined) throw noHost()
+  if (bytes === undefined) throw noHostError()
   return openList<T>(owner, role, bytes)
 }
 
@@ -186,6 +186,6 @@ function reportOf(listed: readonly string[], isThere: (storeId: string) => boole
   return { stores: listed.length - failed.length, failed }
 }
 
-function noHost(): StoreError {
+export function noHostError(): StoreError {
   return new StoreError('not_found', 'There is no data of a server, or no whole backup')
 }

@@ -22,6 +22,7 @@ import type { StoreEnvironment, StorePlaces } from '../store/session/open-option
 import { FileRecords } from './file-records.ts'
 import {
   type HostBackend,
+  type HostClaim,
   type HostJob,
   type HostNotice,
   type NewStoreOptions,
@@ -74,7 +75,7 @@ export class DataDirectory implements HostBackend {
   readonly #state: string
   readonly #lockIdentity: LockIdentity
   readonly #locks: ProcessLock[] = []
-  readonly #halves: ProcessLock
+  readonly #claims: Readonly<Record<HostClaim, ProcessLock>>
 
   /** Throws `storage_denied` for root in places of another user. */
   constructor({ dataDirectory, stateDirectory, identity, ...environment }: HostPlaces) {
@@ -90,7 +91,8 @@ export class DataDirectory implements HostBackend {
     refuseForeignRoot(this.path, this.#storeStates)
     this.#state = `${this.#storeStates}/servers/${nameOf(this.path)}`
     this.#lockIdentity = new LockIdentity(disk, this.locks, random)
-    this.#halves = this.#lock('stores.lock', 'stores')
+    const lockOf = (name: HostClaim): ProcessLock => this.#lock(`${name}.lock`, name)
+    this.#claims = { stores: lockOf('stores'), rotation: lockOf('rotation') }
   }
 
   /** Of locks alone: a directory with nothing else is empty. */
@@ -237,14 +239,14 @@ export class DataDirectory implements HostBackend {
     return found.filter(({ storeId }) => findId('store', storeId) !== undefined)
   }
 
-  /** Taken before the lock of a sealed file. Throws `locked`. */
-  holdStores<T>(work: () => Promise<T>): Promise<T> {
-    return this.#halves.hold(lockWaitMsDefault, work)
+  /** Taken before the lock of a sealed file. */
+  hold<T>(claim: HostClaim, work: () => Promise<T>): Promise<T> {
+    return this.#claims[claim].hold(lockWaitMsDefault, work)
   }
 
   /** The one server has every job; but the command line makes stores next to a sweep. */
   runJob(job: HostJob, work: () => Promise<void>): Promise<void> {
-    return job === 'sweep' ? this.holdStores(work) : work()
+    return job === 'sweep' ? this.hold('stores', work) : work()
   }
 
   /** Holds the lock of the one server until the result is called. Throws `locked`. */

@@ -49,6 +49,9 @@ export interface Unfinished {
 /** Work for one server at a time, of all that share a backend. */
 export type HostJob = 'sweep' | 'sync'
 
+/** Work that waits until no other process of a backend is at the same. */
+export type HostClaim = 'stores' | 'rotation'
+
 /** How a store is opened. */
 export interface StoreUse {
   readonly progress?: Progress
@@ -117,8 +120,11 @@ export interface HostBackend {
   settle(storeId: string, state: UnfinishedState): Promise<void>
   /** The stores that no living process works at, though they have a mark. */
   unfinished(): Promise<readonly Unfinished[]>
-  /** Runs `work` while no other process makes a store next to a server, or erases marked ones. */
-  holdStores<T>(work: () => Promise<T>): Promise<T>
+  /**
+   * Runs `work` while no other process is at the same: `stores` makes a store next to a server, or
+   * erases marked ones. Throws `locked`.
+   */
+  hold<T>(claim: HostClaim, work: () => Promise<T>): Promise<T>
   /** Runs `work`, unless another server is at the same job; then it does nothing. */
   runJob(job: HostJob, work: () => Promise<void>): Promise<void>
 }

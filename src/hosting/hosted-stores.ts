@@ -74,7 +74,7 @@ export class HostedStores {
    * `create` for a process that is not the server: no server that starts in the meantime erases it.
    */
   createApart(...call: Parameters<HostedStores['create']>): Promise<HostedStore> {
-    return this.#parts.backend.holdStores(() => this.create(...call))
+    return this.#parts.backend.hold('stores', () => this.create(...call))
   }
 
   /** Rejects with `permission_denied` if no one could recover the store, and `store_full`. */
@@ -159,7 +159,7 @@ export class HostedStores {
   ): Promise<void> {
     const { backend, catalogue } = this.#parts
     // A process that has just made the store removes the same marker.
-    await backend.holdStores(async () => {
+    await backend.hold('stores', async () => {
       await backend.mark(storeId, 'erasing')
       await catalogue.remove(storeId)
     })

@@ -40,6 +40,11 @@ export const afterBackup: string =
   'After restoring the store from a backup, accept it with `gitlocket verify ' +
   '--accept-rolled-back`, then run `gitlocket sync` before you write anything'
 
+/** About a database of servers that was put back to an older state. */
+export const afterDatabase: string =
+  'If the database was put back on purpose, end the servers and run ' +
+  '`gitlocket serve accept-restored`; if no one did, find out who changed it'
+
 /** About files that are damaged or missing. */
 export const mendStore: string =
   'Run `gitlocket doctor --repair`; with `--from` and a remote, a backup or another clone, it ' +

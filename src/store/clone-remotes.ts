@@ -9,6 +9,7 @@ import type { Remote } from '../git/exchange.ts'
 import type { ObjectStore } from '../git/object-store.ts'
 import type { Oid } from '../git/objects/object.ts'
 import { parseRemoteUrl } from '../transport/remote-url.ts'
+import type { MemoryStore } from './memory-store.ts'
 import { localFiles, type StorePlaces } from './session/open-options.ts'
 import { readStoreId } from './session/store-id.ts'
 
@@ -16,15 +17,30 @@ import { readStoreId } from './session/store-id.ts'
  * Names the remote at an address as `joinStore` takes it. Throws `invalid_input` for a name or an
  * address that git refuses, and `store_id_mismatch` for the address of another store.
  */
-export async function addRemote(directory: string, name: string, address: string): Promise<Remote> {
-  const { url: plain, storeId: expected } = parseAddress(address)
-  const { text: url } = parseRemoteUrl(plain)
+export function addRemote(directory: string, name: string, address: string): Promise<Remote> {
   return withClone(directory, async (objects) => {
-    const own = readStoreId(objects)
-    if (expected !== undefined && expected !== own) throw anotherStoreError(expected, own)
+    const url = urlOf(address, readStoreId(objects))
     await objects.exchange.addRemote({ name, url })
     return { name, url }
   })
+}
+
+/** `addRemote` for a store that is open. */
+export async function addRemoteTo(
+  store: MemoryStore,
+  name: string,
+  address: string,
+): Promise<Remote> {
+  const url = urlOf(address, parseId('store', store.id))
+  await store.remotes.add(name, url)
+  return { name, url }
+}
+
+function urlOf(address: string, own: string): string {
+  const { url, storeId: expected } = parseAddress(address)
+  const { text } = parseRemoteUrl(url)
+  if (expected !== undefined && expected !== own) throw anotherStoreError(expected, own)
+  return text
 }
 
 /** In the order of the repository's config. */

@@ -3,13 +3,14 @@
 
 import { rmSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { EngineBackend } from '../../src/engine/engine-backend.ts'
+import { EngineBackend, type EnginePlaces } from '../../src/engine/engine-backend.ts'
 import { initEngine } from '../../src/engine/engine.ts'
 import { backupHostOf, restoreHostTo } from '../../src/hosting/backup.ts'
 import { DataDirectory } from '../../src/hosting/data-directory.ts'
 import type { HostBackend, HostNotice } from '../../src/hosting/host-backend.ts'
 import { type Host, openHostOn } from '../../src/hosting/host.ts'
 import { generateIdentity } from '../../src/index.ts'
+import { bareRemote } from '../support/clones.ts'
 import { callerOf, type HostPlace, newHost, newHostPlace, settings } from '../support/hosts.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
@@ -164,6 +165,136 @@ describe.skipIf(postgres.missing)(`a host with a database${postgres.note}`, () =
     const host = await openHostOn(await EngineBackend.open(places), { operatorSecret })
     await expectSame(host, moved)
     await host.close()
+    await dying.close()
+  })
+
+  /** A host in a database, which can be put back to its present state. */
+  async function shared() {
+    const moved = await started()
+    const { operatorSecret } = moved.place
+    const to = `${temporaryDirectory()}/to`
+    await backupHostOf(new DataDirectory(moved.place), to)
+    const places = await newPlaces(moved.place)
+    await restoreHostTo(to, await EngineBackend.open(places))
+    const open = async (): Promise<Host> => {
+      const own = { ...places, replicaDirectory: temporaryDirectory() }
+      return openHostOn(await EngineBackend.open(own), { operatorSecret })
+    }
+    const name = new URL(places.url).pathname.slice(1)
+    const tables = ['gl_store', 'gl_log', 'gl_part', 'gl_list', 'gl_record', 'gl_own']
+    for (const table of tables) server.sql(`create table old_${table} as table ${table}`, name)
+    const putBack = (without = ''): void => {
+      for (const table of tables.filter((one) => one !== without)) {
+        server.sql(`delete from ${table}; insert into ${table} select * from old_${table}`, name)
+      }
+      // A claim of a dead process ends by itself.
+      server.sql('delete from gl_job', name)
+    }
+    return { moved, places, open, putBack, name }
+  }
+
+  const accept = async (places: EnginePlaces, storeId: string): Promise<void> => {
+    const accepting = await EngineBackend.open(places)
+    const report = await accepting.acceptRestored(() => undefined)
+    expect(report).toEqual({ stores: 2, failed: [], unsynced: [storeId] })
+    await accepting.close()
+  }
+
+  test('is refused when it was put back, and accepted once', async () => {
+    const { moved, places, open, putBack } = await shared()
+    const running = await open()
+    const session = await callerOf(running, moved.sessionToken)
+    await running.use(session, moved.storeId, async (_store, me) => {
+      await me.write('/lost.md', 'lost')
+      await me.write('/lost2.md', 'lost')
+    })
+    await running.createSession(await callerOf(running, moved.token), {
+      resources: [{ memory_store_id: moved.storeId, access: 'read_only', instructions: null }],
+      expiresIn: 60,
+    })
+    putBack('gl_own')
+    const refused = running.authenticate(moved.token)
+    await expect(refused).rejects.toThrow('gitlocket serve accept-restored')
+    const reading = running.use(session, moved.storeId, (store) => store.read('/d.md'))
+    await expect(reading).rejects.toMatchObject({ code: 'rolled_back' })
+
+    await accept(places, moved.storeId)
+    expect(await running.authenticate(moved.token), 'it need not be started again').toBeDefined()
+    await running.close()
+    const again = await open()
+    await expectSame(again, moved)
+    await again.use(await callerOf(again, moved.sessionToken), moved.storeId, async (store, me) => {
+      await me.write('/new.md', 'new')
+      expect(await store.read('/lost.md')).toBeUndefined()
+      await store.maintenance.verify()
+    })
+    await again.close()
+  })
+
+  test('takes what it lost from a remote, and writes on', async () => {
+    const { moved, places, open, putBack } = await shared()
+    const { storeId } = moved
+    const running = await open()
+    const writer = await callerOf(running, moved.sessionToken)
+    await running.use(writer, storeId, async (store, me) => {
+      await me.write('/lost.md', 'lost')
+      await store.remotes.remove('origin')
+      await store.remotes.add('copy', bareRemote())
+      await me.sync()
+    })
+    const remote = await running.use(writer, storeId, (store) => store.remotes.list())
+    await running.close()
+    // The anchors were put back with the rest: no server that starts notices.
+    putBack()
+    await accept(places, moved.storeId)
+    const again = await open()
+    await again.use(await callerOf(again, moved.sessionToken), storeId, async (store, me) => {
+      await store.remotes.remove('origin')
+      await store.remotes.add('copy', remote[0]?.url ?? '')
+      await me.sync()
+      expect((await store.read('/lost.md'))?.content).toBe('lost')
+      await me.write('/newer.md', 'newer')
+      await me.sync()
+      await store.maintenance.verify()
+    })
+    await again.close()
+  })
+
+  test.each([
+    ['openStore', 2],
+    ['copyStore', 1],
+    ['openRecords', 2],
+  ] as const)('is accepted again after a crash before %s %i', async (step, last) => {
+    const { moved, places, open, putBack, name } = await shared()
+    const running = await open()
+    const session = await callerOf(running, moved.sessionToken)
+    await running.use(session, moved.storeId, (_store, me) => me.write('/lost.md', 'lost'))
+    await running.close()
+    putBack('gl_own')
+    // Stops for good, as a killed process does.
+    const dying = await EngineBackend.open({ ...places, replicaDirectory: temporaryDirectory() })
+    let count = 0
+    const stopped = new Promise<void>((resolve) => {
+      const stop = (): Promise<never> => {
+        resolve()
+        return new Promise(() => undefined)
+      }
+      const call = dying[step].bind(dying)
+      Object.assign(dying, {
+        [step]: (...words: Parameters<typeof call>) => {
+          count += 1
+          return count === last ? stop() : Reflect.apply(call, dying, words)
+        },
+      })
+    })
+    void dying.acceptRestored(() => undefined)
+    await stopped
+    server.sql('delete from gl_job', name)
+    await accept(places, moved.storeId)
+    await accept(places, moved.storeId)
+    const again = await open()
+    await expectSame(again, moved)
+    await again.close()
     await dying.close()
   })
 })

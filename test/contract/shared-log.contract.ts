@@ -137,6 +137,21 @@ export function describeSharedLog(kind: string, create: CreateLogs): void {
       expect(await partsOf(a, ids[1])).toEqual([2])
     })
 
+    test('a base leaps far above a log that is where it was expected', async () => {
+      const [a, b] = await create()
+      await a.append(1, body(1))
+      await a.append(2, body(2))
+      await b.putPart(ids[0], 0, body(1))
+      const leaps = change(1000, ids[0], { removeTo: 1000, erases: true })
+      expect(await b.setBase({ ...leaps, leapsFrom: 1 })).toBe(false)
+      expect(await b.position()).toEqual({ number: 2, base: 0 })
+      expect(await b.setBase({ ...leaps, leapsFrom: 2 })).toBe(true)
+      expect(await a.position()).toEqual({ number: 1000, base: 1000 })
+      expect(await numbersOf(a)).toEqual([])
+      expect(await a.append(3, body(3))).toBe(false)
+      expect(await a.append(1001, body(3))).toBe(true)
+    })
+
     test('a base that erases leaves no parts of unfinished work', async () => {
       const [a, b] = await create()
       await a.append(1, body(1))

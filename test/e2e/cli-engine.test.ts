@@ -2,6 +2,7 @@
 // @module-tag slow
 
 import { beforeAll, describe, expect, test } from 'vitest'
+import { bareRemote } from '../support/clones.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import { requires } from '../support/tools.ts'
 import { type Home, newHome } from './cli-process.ts'
@@ -113,6 +114,62 @@ describe.skipIf(postgres.missing)(`an engine${postgres.note}`, () => {
     }
     expect((await server.stop()).exitCode).toBe(0)
     expect(sql('select count(*) from gl_server')).toBe('0')
+  })
+
+  test('that was put back is refused, and accepted once', async () => {
+    const url = database.database()
+    const home = machineOf(url)
+    await home.call(['engine', 'init'])
+    const token = await newKey(home)
+    const id = String((await home.json('store', 'create', 'notes'))['id'])
+    await home.ok('--store', id, 'create', 'a.md', '--text', 'before the backup')
+    await home.ok('--store', id, 'remote', 'add', 'origin', bareRemote())
+    expect(await home.ok('--store', id, 'remote', 'list')).toContain('origin')
+    const name = new URL(url).pathname.slice(1)
+    // The anchors are kept: a restore of all tables is not noticed by a program that starts.
+    const tables = ['gl_store', 'gl_log', 'gl_part', 'gl_list', 'gl_record']
+    for (const table of tables) database.sql(`create table old_${table} as table ${table}`, name)
+    await home.ok('--store', id, 'create', 'b.md', '--text', 'after it')
+    await home.ok('--store', id, 'sync')
+    for (const table of tables) {
+      database.sql(`delete from ${table}; insert into ${table} select * from old_${table}`, name)
+    }
+    const refused = await home.call(['--store', id, 'ls'])
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      12,
+      expect.stringContaining('gitlocket serve accept-restored'),
+    ])
+    const { stderr } = await home.call(['serve', '--port', '0', '--accept-rolled-back'])
+    expect(stderr).toContain('gitlocket serve accept-restored')
+
+    const accepted = await home.ok('serve', 'accept-restored')
+    expect(accepted).toContain('Accepted as restored: 1 store\n')
+    expect(accepted).toContain(`gitlocket --store ${id} sync`)
+    const again = await home.json('serve', 'accept-restored')
+    expect(again).toMatchObject({
+      type: 'serve_accept_restored',
+      stores: 1,
+      failed: [],
+      unsynced: [id],
+    })
+    expect(await home.ok('--store', id, 'ls')).not.toContain('b.md')
+    await home.ok('--store', id, 'sync')
+    const server = await serveOne(home, 'one')
+    const memories = `memory_stores/${id}/memories`
+    const written = await ask(server.url, token, memories, { path: '/c.md', content: 'later' })
+    expect(written.status).toBe(200)
+    expect((await ask(server.url, token, memories)).body['data']).toHaveLength(3)
+    await server.stop()
+    expect(await home.ok('--store', id, 'sync')).toContain('origin')
+  })
+
+  test('is accepted as restored only where there is one', async () => {
+    const home = newHome()
+    const { exitCode, stderr } = await home.call(['serve', 'accept-restored'])
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('Name the engine')])
+    const empty = machineOf(database.database())
+    await empty.call(['engine', 'init'])
+    expect((await empty.call(['serve', 'accept-restored'])).stderr).toContain('no data of a server')
   })
 
   test('is checked, and rewritten', async () => {

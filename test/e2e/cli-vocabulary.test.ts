@@ -127,9 +127,10 @@ test('every answer is a page or has a type', { tags: 'slow' }, async () => {
 
 test('every command is among them', async () => {
   const called = calls.map(([words]) => words.replace(/^--store \S+ /, ''))
-  // One speaks a protocol, the other prints its address first (cli-console.test.ts); those of an
-  // engine need a database (cli-engine.test.ts).
-  const isOther = (name: string): boolean => /^(?:mcp|console|engine .*)$/.test(name)
+  // One speaks a protocol, the other prints its address first (cli-console.test.ts); the rest
+  // needs a database (cli-engine.test.ts).
+  const isOther = (name: string): boolean =>
+    /^(?:mcp|console|engine .*|serve accept-restored)$/.test(name)
   const answering = (await loadCommands()).filter(({ name }) => !isOther(name))
   const missing = answering.filter(({ name }) => !called.some((one) => isCallOf(one, name)))
   expect(missing.map(({ name }) => name)).toEqual([])

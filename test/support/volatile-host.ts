@@ -4,6 +4,7 @@
 import { DataDirectory, type HostPlaces } from '../../src/hosting/data-directory.ts'
 import {
   type HostBackend,
+  type HostClaim,
   type HostJob,
   type HostNotice,
   type NewStoreOptions,
@@ -137,7 +138,7 @@ export class VolatileBackend implements HostBackend {
     return [...marks.values()].filter(({ by }) => !living.has(by))
   }
 
-  holdStores<T>(work: () => Promise<T>): Promise<T> {
+  hold<T>(_claim: HostClaim, work: () => Promise<T>): Promise<T> {
     return work()
   }
 

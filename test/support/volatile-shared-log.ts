@@ -120,11 +120,13 @@ class VolatileServer implements SharedLog {
     return this.#log.base
   }
 
-  async setBase({ expected, base, removeTo, erases }: BaseChange): Promise<boolean> {
+  async setBase({ expected, base, removeTo, erases, leapsFrom }: BaseChange): Promise<boolean> {
     await this.#log.before('setBase')
     const log = this.#log
     if (log.isDeleted || (log.base?.number ?? 0) !== expected) return false
     if (!log.parts.has(base.id)) throw new StoreError('storage_failed', 'The base has no parts')
+    if (leapsFrom !== undefined && log.number !== leapsFrom) return false
+    log.number = Math.max(log.number, base.number)
     const freed = new Set([log.base?.id])
     log.base = base
     for (const [number, { parts }] of log.rows) {

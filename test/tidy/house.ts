@@ -7,7 +7,7 @@ import type { SourceFile } from './source.ts'
 
 /** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
-  'lines of src': 100_900,
+  'lines of src': 101_000,
   'files of src': 623,
   'lines of test and scripts': 121_800,
   'percent of lines in src that are statements, at least': 50,

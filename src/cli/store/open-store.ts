@@ -6,7 +6,7 @@ import { StoreError, hasCode } from '../../errors.ts'
 import { attempt } from '../../home/files.ts'
 import { findIdentity } from '../../home/identity-file.ts'
 import type { Identity } from '../../keys/identity.ts'
-import { plainMessage, surfaceOf } from '../../operations/error-surface.ts'
+import { afterDatabase, plainMessage, surfaceOf } from '../../operations/error-surface.ts'
 import type { Audit, AuditOptions } from '../../store/audit/audit.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { openStore } from '../../store/open.ts'
@@ -50,7 +50,7 @@ export async function checkCanOpen({ environment }: Context): Promise<Identity> 
   return getIdentity(environment)
 }
 
-function isShared({ namedStore, engineAddress }: Environment): boolean {
+export function isShared({ namedStore, engineAddress }: Environment): boolean {
   return namedStore !== undefined && engineAddress !== undefined
 }
 
@@ -181,7 +181,8 @@ function explained(context: Context, error: unknown): unknown {
   if (rolledBack !== undefined && error instanceof StoreError) {
     const lines = rolledBackLines(rolledBack, timeFormat(context))
     const message = `${plainMessage(error)}\n${listOf(lines)}`
-    return new CommandError(error.code, message, surfaceOf(error).advice, error)
+    const advice = isShared(context.environment) ? afterDatabase : surfaceOf(error).advice
+    return new CommandError(error.code, message, advice, error)
   }
   if (hasCode(error, 'wrong_key')) {
     const hint =

@@ -18,7 +18,7 @@ import {
   memoriesDefault,
   memoriesMax,
 } from '../../limits.ts'
-import { errorSurface, plainMessage } from '../../operations/error-surface.ts'
+import { afterDatabase, errorSurface, plainMessage } from '../../operations/error-surface.ts'
 import type { CreateOptions } from '../../store/create.ts'
 import { CommandError, type Context, type Input, type OptionTexts } from '../call/command.ts'
 import { readPlainFile } from '../machine/files.ts'
@@ -169,6 +169,7 @@ const engineHints: typeof hints = {
   ...hints,
   locked: 'Try it again once the other server is done',
   not_found: 'List them with `gitlocket api-key list` and `gitlocket workspace list`',
+  rolled_back: afterDatabase,
   storage_denied:
     'Check the rights of the user of the database, and those of the directory of --replicas',
   storage_failed: 'Run `gitlocket engine check`, which tells whether the database can be used',

@@ -11,17 +11,16 @@ import type { DiskObjectStoreOptions } from '../disk-store/store-parts.ts'
 import type { Remote } from '../exchange.ts'
 import type { Oid } from '../objects/object.ts'
 import { branchName } from '../refs/branch.ts'
+import { ownDirectoryName } from '../refs/repository.ts'
 import { trackedNames } from '../refs/tracking-ref.ts'
-import { damagedLog, encodeEntry, laterRelease } from './log-entry.ts'
-import type { LogBase, SharedLog } from './shared-log.ts'
+import { damagedLog, laterRelease } from './log-entry.ts'
+import { leap, type LogBase, type LogPosition, type SharedLog } from './shared-log.ts'
 
 /** The size of a part; the last one of a file is smaller. */
 export const partBytes: number = 512 * 1024
 /** Parts that are sent at a time. */
 const PARALLEL = 4
 const VERSION = 1
-/** The number of the first entry of a log. */
-const FIRST = 1
 
 const packDirectory = 'objects/pack'
 /** The names are those of this engine's packs: nothing else is written to a replica. */
@@ -84,31 +83,33 @@ export function holdBase(
 }
 
 /**
- * Makes a repository the base of a new log, above one entry that is never read. Packs it anew; it
- * can be removed afterwards. Throws `not_found` for one without a commit, and as opening it does.
+ * Makes a repository the base of a log that is new or at `from`, with a leap: no server takes the
+ * new entries for those that follow its own. Packs the repository anew; it can be removed
+ * afterwards. Throws `not_found` for one without a commit, `locked` if the log is elsewhere by now,
+ * and as opening it does.
  */
 export async function beginLog(
   log: SharedLog,
   disk: Disk,
   options: DiskObjectStoreOptions,
+  from: LogPosition = { number: 0, base: 0 },
 ): Promise<void> {
   const { directory: repository, random = systemRandom } = options
+  // Locks are kept in it; a copy without journals lacks it.
+  disk.makeDirectory(`${repository}/${ownDirectoryName}`)
   const store = await openDiskObjectStore({ ...options, disk })
   const id = toHex(random(16))
   const directory = `${repository}/${id}`
+  const number = from.number + leap
   try {
     // A base has packs alone.
     await store.compact()
-    const held = holdBase(disk, store, { repository, directory, number: FIRST })
+    const held = holdBase(disk, store, { repository, directory, number })
     if (held === undefined) throw new StoreError('not_found', 'The store has no commit')
     await sendBase(disk, log, id, held)
-    // A position is not below its base.
-    const entry = encodeEntry({ kind: 'remote', name: 'none', url: null })
-    const base = { number: FIRST, id }
-    const isMade =
-      (await log.append(FIRST, entry)) &&
-      (await log.setBase({ expected: 0, base, removeTo: FIRST, erases: false }))
-    if (!isMade) throw new StoreError('store_exists', 'The engine has this store already')
+    const change = { expected: from.base, base: { number, id }, removeTo: number, erases: true }
+    if (await log.setBase({ ...change, leapsFrom: from.number })) return
+    throw new StoreError('locked', 'Another server writes to the store: try again')
   } finally {
     disk.removeTree(directory)
     await store.close()

@@ -35,7 +35,15 @@ export interface BaseChange {
   readonly removeTo: number
   /** Removes all parts that nothing names, those of unfinished work of other servers included. */
   readonly erases: boolean
+  /**
+   * The log is at this number, and continues above the base, which can be higher; else nothing is
+   * changed.
+   */
+  readonly leapsFrom?: number
 }
+
+/** Far above what a restored engine may have lost: no server holds entries of these numbers. */
+export const leap: number = 2 ** 20
 
 /**
  * The log of one store. All calls repeat by themselves what a lost connection has left open, and

@@ -10,7 +10,7 @@ import {
   openDiskObjectStore,
 } from '../../git/disk-store/disk-object-store.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
-import type { SharedLog } from '../../git/replica/shared-log.ts'
+import type { LogPosition, SharedLog } from '../../git/replica/shared-log.ts'
 import {
   type OpenOptions,
   storageOf,
@@ -39,15 +39,16 @@ export function createObjects(options: ObjectPlaces, storeId: string): Promise<O
   return createDiskObjectStore({ directory, ...storageOf(options) })
 }
 
-/** Makes the repository in `directory` the beginning of a shared store, whose log has been made. */
+/** Makes the repository in `directory` the newest state of a shared store, at `from` in its log. */
 export async function shareObjects(
   options: ObjectPlaces & { readonly disk: Disk },
   storeId: string,
+  from?: LogPosition,
 ): Promise<void> {
   const { directory, disk } = options
   const { beginLog } = await import('../../git/replica/base.ts')
   const log = await sealedLogOf(options, storeId)
-  await beginLog(log, disk, { ...storageOf(options), directory })
+  await beginLog(log, disk, { ...storageOf(options), directory }, from)
 }
 
 /** Loaded when it is needed: most processes share nothing. */

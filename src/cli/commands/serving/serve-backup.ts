@@ -1,9 +1,10 @@
-// `serve backup|restore|rotate-operator`: what is done for all stores of a server at once, for the
-// day on which its machine or its operator secret is lost.
+// `serve backup|restore|accept-restored|rotate-operator`: works on all stores of a server at once,
+// for the day on which its machine, its database or its operator secret is lost.
 
 import { resolve } from 'node:path'
+import type { AcceptReport } from '../../../engine/engine-backend.ts'
 import { ensureOperatorSecret } from '../../../home/identity-file.ts'
-import { rotateOperator } from '../../../hosting/administration.ts'
+import { type Rotation, rotateOperator } from '../../../hosting/administration.ts'
 import {
   backupHost,
   backupHostOf,
@@ -15,7 +16,7 @@ import type { HostNotice } from '../../../hosting/host-backend.ts'
 import type { Answer, Command, Context, Input } from '../../call/command.ts'
 import { actorOptions, authorOf } from '../../call/options.ts'
 import { findOperatorSecret } from '../../machine/secrets.ts'
-import { openBackend } from '../../store/engine.ts'
+import { engineOf, openBackend } from '../../store/engine.ts'
 import { placeOptions, withAdministration, withServerPlace } from '../../store/server.ts'
 import { withProgress } from '../../terminal/progress.ts'
 import { countText } from '../../text/words.ts'
@@ -40,6 +41,19 @@ export const commands: readonly Command[] = [
         'once. Stores that have a remote should sync before they are written to.',
     ],
     run: serveRestore,
+  },
+  {
+    name: 'serve accept-restored',
+    summary: 'Accept once that the database of servers was put back to an older state',
+    options: placeOptions,
+    notes: [
+      'End the servers first, and start them afterwards. Those that remember a newer state ' +
+        'refuse the older one as `rolled_back` until this has run. It may be repeated. Changes ' +
+        'since then are lost, unless a remote has them. A store with a remote must sync before ' +
+        'anything is written to it, or the remote refuses this device for good: such stores are ' +
+        'listed. See docs/FLEET.md.',
+    ],
+    run: serveAcceptRestored,
   },
   {
     name: 'serve rotate-operator',
@@ -81,18 +95,29 @@ function serveRestore(context: Context, input: Input): Promise<Answer> {
   })
 }
 
+function serveAcceptRestored(context: Context, input: Input): Promise<Answer> {
+  // First: without one, a missing identity would be made.
+  engineOf(context, input)
+  return withServerPlace(context, input, async (place) => {
+    const backend = await openBackend(context, input, place.identity)
+    if (backend === undefined) throw new Error('an engine was named')
+    try {
+      return await reporting('Accepted as restored', (notice) => backend.acceptRestored(notice))
+    } finally {
+      await backend.close()
+    }
+  })
+}
+
 async function serveRotateOperator(context: Context, input: Input): Promise<Answer> {
   const { actor } = authorOf(context, input)
   return withAdministration(context, input, async (host) => {
     const operatorSecret = findOperatorSecret(context) ?? (await nearIdentity(context))
-    const storeIds = (await host.stores()).map(({ storeId }) => storeId)
+    const use: Rotation['use'] = (storeId, rotate) => host.use(storeId, rotate)
     const report = await withProgress(context, 'Rotating', (options) =>
-      rotateOperator({
-        storeIds,
-        use: (storeId, rotate) => host.use(storeId, rotate),
-        operatorSecret,
-        actor,
-        ...options,
+      host.rotateAlone(async () => {
+        const storeIds = (await host.stores()).map(({ storeId }) => storeId)
+        return rotateOperator({ storeIds, use, operatorSecret, actor, ...options })
       }),
     )
     const { rotated, unchanged, failed } = report
@@ -116,14 +141,19 @@ async function nearIdentity({ environment }: Context): Promise<string> {
 
 async function reporting(
   done: string,
-  work: (notice: (notice: HostNotice) => void) => Promise<BackupReport>,
+  work: (notice: (notice: HostNotice) => void) => Promise<BackupReport & Partial<AcceptReport>>,
 ): Promise<Answer> {
   const failures: unknown[] = []
-  const { stores, failed } = await work(({ error }) => failures.push(error))
-  const lost = failed.map((storeId) => `  not ${storeId}\n`)
+  const report = await work(({ error }) => failures.push(error))
+  const { stores, failed, unsynced = [] } = report
+  const lines = [
+    `${done}: ${countText(stores, 'store', 'stores')}\n`,
+    ...failed.map((storeId) => `  not ${storeId}\n`),
+    ...unsynced.map((id) => `  before you start a server: gitlocket --store ${id} sync\n`),
+  ]
   return {
-    text: `${done}: ${countText(stores, 'store', 'stores')}\n${lost.join('')}`,
-    json: { stores, failed },
+    text: lines.join(''),
+    json: report,
     failures,
     exitCode: failed.length > 0 ? INCOMPLETE : 0,
   }

@@ -58,7 +58,7 @@ export const commands: readonly Command[] = [
       '--max-open <number>': 'How many stores are open at once; else 200',
       '--max-memory <bytes>': 'What the process may use; else 512M',
       ...newStoreOptions,
-      '--accept-rolled-back': 'Accept an older state that was restored on purpose',
+      '--accept-rolled-back': 'Accept an older directory that was restored on purpose',
       '--console': 'Show all of its stores in a browser of this machine, too',
     },
     notes: [
@@ -87,6 +87,7 @@ const STOP_MS = 14_000
 function serve(context: Context, input: Input): Promise<Answer> {
   return withServerPlace(context, input, async (place) => {
     drainOf(input)
+    checkAccepting(context, input)
     const recovery = await recoveryOf(context, input)
     const [{ openServer }, { mcpRoute }] = await loadServer()
     const routes = [mcpRoute({ version: packageVersion() })]
@@ -100,6 +101,12 @@ function serve(context: Context, input: Input): Promise<Answer> {
     )
     return { text: '', json: { type: 'serve', ended: true } }
   })
+}
+
+/** All servers of a database accept an older state together. */
+function checkAccepting({ environment }: Context, input: Input): void {
+  if (!input.flag('accept-rolled-back') || environment.engineAddress === undefined) return
+  throw usageError('With an engine, run `gitlocket serve accept-restored` instead', 'serve')
 }
 
 /** Loaded when a server runs: help reads this file too. */

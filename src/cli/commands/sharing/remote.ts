@@ -3,8 +3,9 @@
 // store does not open.
 
 import { hasCode } from '../../../errors.ts'
+import type { Remote } from '../../../git/exchange.ts'
 import { pageJson, type Wire } from '../../../operations/wire.ts'
-import { addRemote, listRemotes, removeRemote } from '../../../store/clone-remotes.ts'
+import { addRemote, addRemoteTo, listRemotes, removeRemote } from '../../../store/clone-remotes.ts'
 import {
   CommandError,
   type Answer,
@@ -12,7 +13,7 @@ import {
   type Context,
   type Input,
 } from '../../call/command.ts'
-import { checkIsDirectory, withStore } from '../../store/open-store.ts'
+import { checkIsDirectory, isShared, withStore } from '../../store/open-store.ts'
 import { inkOf } from '../../terminal/ink.ts'
 import { unknownRemoteHint } from '../../text/remote-failure.ts'
 import { tableText } from '../../text/table.ts'
@@ -59,7 +60,8 @@ export const commands: readonly Command[] = [
 ]
 
 async function remoteAdd(context: Context, input: Input): Promise<Answer> {
-  const added = addRemote(directoryOf(context), input.argument(0), input.argument(1))
+  const [remote, address] = [input.argument(0), input.argument(1)]
+  const added = withRemotes(context, (remotes) => remotes.add(remote, address))
   const { name, url } = await added.catch((error: unknown) => {
     if (!hasCode(error, 'store_id_mismatch')) throw error
     // Only the address is wrong; nothing was tampered with.
@@ -73,7 +75,7 @@ async function remoteAdd(context: Context, input: Input): Promise<Answer> {
 }
 
 async function remoteList(context: Context, input: Input): Promise<Answer> {
-  const remotes = await listRemotes(directoryOf(context))
+  const remotes = await withRemotes(context, (found) => found.list())
   const text = tableText(context, inkOf(context, input), remotes, [
     { head: 'NAME', cell: ({ name }) => name, cut: 'end' },
     { head: 'URL', cell: ({ url }) => url, cut: 'beginning', weight: 4 },
@@ -95,7 +97,7 @@ function remoteSetMembership(context: Context, input: Input): Promise<Answer> {
 
 async function remoteRemove(context: Context, input: Input): Promise<Answer> {
   const name = input.argument(0)
-  await removeRemote(directoryOf(context), name).catch((error: unknown) => {
+  await withRemotes(context, (remotes) => remotes.remove(name)).catch((error: unknown) => {
     if (!hasCode(error, 'not_found')) throw error
     throw new CommandError('not_found', error.message, unknownRemoteHint)
   })
@@ -106,8 +108,29 @@ function remoteJson({ name, url }: { readonly name: string; readonly url: string
   return { type: 'remote', name, url }
 }
 
-function directoryOf({ environment }: Context): string {
-  const { storeDirectory } = environment
-  checkIsDirectory(storeDirectory)
-  return storeDirectory
+interface NamedRemotes {
+  readonly add: (name: string, address: string) => Promise<Remote>
+  readonly list: () => Promise<readonly Remote[]>
+  readonly remove: (name: string) => Promise<void>
+}
+
+/** Those of a store in a directory, without opening it; those of a shared one are in its log. */
+function withRemotes<T>(context: Context, work: (remotes: NamedRemotes) => Promise<T>): Promise<T> {
+  const { environment } = context
+  if (isShared(environment)) {
+    return withStore(context, (store) =>
+      work({
+        add: (name, address) => addRemoteTo(store, name, address),
+        list: () => store.remotes.list(),
+        remove: (name) => store.remotes.remove(name),
+      }),
+    )
+  }
+  const { storeDirectory: directory } = environment
+  checkIsDirectory(directory)
+  return work({
+    add: (name, address) => addRemote(directory, name, address),
+    list: () => listRemotes(directory),
+    remove: (name) => removeRemote(directory, name),
+  })
 }

@@ -188,18 +188,44 @@ function olderServers(row: SqlResult['rows'][number] | undefined): StoreError {
 /**
  * Rewrites the tables, so that no file of the primary holds removed rows. Locks each table in the
  * meantime. Standbys follow; backups, snapshots and archived logs of the database keep their bytes.
+ * Throws `locked`, with nothing rewritten, if a transaction that began earlier does not end: the
+ * database would keep the rows for it.
  */
-export async function scrubEngine(options: EngineOptions): Promise<void> {
+export async function scrubEngine(options: EngineOptions, waitMs = SCRUB_WAIT_MS): Promise<void> {
   const engine = await Engine.open(options)
   try {
+    await waitForEarlier(engine.pool, waitMs)
     const { rows } = await engine.pool.repeat(findTables, [])
     for (const { name } of rows) {
       if (typeof name !== 'string' || !/^gl_[a-z_]+$/.test(name)) continue
-      await engine.pool.repeat({ name: '', text: `vacuum full ${name}` }, [])
+      await engine.pool.repeat({ name: '', text: `vacuum full ${name}`, isLong: true }, [])
     }
   } finally {
     await engine.close()
   }
+}
+
+const SCRUB_WAIT_MS = 60_000
+const SCRUB_PAUSE_MS = 100
+
+async function waitForEarlier(pool: EnginePool, waitMs: number): Promise<void> {
+  const deadline = performance.now() + waitMs
+  const [now] = (await pool.repeat(findTransaction, [])).rows
+  for (;;) {
+    const [found] = (await pool.repeat(findEarlier, [String(now?.['id'])])).rows
+    if (Number(found?.['count']) === 0) return
+    if (performance.now() >= deadline) throw earlierTransaction()
+    await new Promise((resolve) => setTimeout(resolve, SCRUB_PAUSE_MS))
+  }
+}
+
+function earlierTransaction(): StoreError {
+  return new StoreError(
+    'locked',
+    'A transaction, a replication slot or a standby still reads an earlier state of the ' +
+      'database, which therefore keeps removed rows: end it (pg_stat_activity.backend_xmin, ' +
+      'pg_replication_slots.xmin, pg_prepared_xacts), and scrub again',
+  )
 }
 
 /** At a start, someone waits who may have mistyped the address. */
@@ -246,4 +272,16 @@ const findTables = {
   name: 'gl_tables',
   text: `select tablename as name from pg_tables
     where schemaname = current_schema() and tablename like 'gl\\_%'`,
+}
+const findTransaction = { name: 'gl_transaction', text: 'select pg_current_xact_id() as id' }
+/** A later transaction has a lower age. */
+const findEarlier = {
+  name: 'gl_earlier',
+  text: `select count(*) from (
+      select backend_xmin as id from pg_stat_activity
+        where pid <> pg_backend_pid() and (datname = current_database() or datname is null)
+      union all select backend_xid from pg_stat_activity where datname = current_database()
+      union all select xmin from pg_replication_slots
+      union all select transaction from pg_prepared_xacts where database = current_database()
+    ) as open where age(id) > age($1::xid8::xid)`,
 }

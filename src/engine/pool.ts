@@ -15,12 +15,16 @@ export interface PoolOptions {
   readonly ca?: string | undefined
   /** For poolers that cannot keep prepared statements. */
   readonly unnamed?: boolean | undefined
+  /** @internal How long a statement may take; replaced in tests. */
+  readonly answerMs?: number
 }
 
 /** A statement; its name is that of the prepared one. */
 export interface SqlStatement {
   readonly name: string
   readonly text: string
+  /** Whether it may take as long as it likes. */
+  readonly isLong?: boolean
 }
 
 type SqlValue = string | number | boolean | null | Uint8Array | readonly string[]
@@ -55,6 +59,8 @@ const PATIENCE_MS = 60_000
 const PAUSE_MS_MAX = 500
 /** A connection that does not answer for so long is given up. */
 const ANSWER_MS = 30_000
+/** The most that a timer can wait. */
+const LONG_ANSWER_MS = 2 ** 31 - 1
 const CONNECT_MS = 5000
 
 /**
@@ -181,12 +187,13 @@ export class EnginePool {
 
   async #run(
     client: PoolClient,
-    { name, text }: SqlStatement,
+    { name, text, isLong = false }: SqlStatement,
     values: readonly SqlValue[],
   ): Promise<SqlResult> {
     this.#warnings.delete(client)
     const given = values.map((value) => (value instanceof Uint8Array ? bufferOf(value) : value))
-    const query = this.#isNamed ? { name, text, values: given } : { text, values: given }
+    const longer = isLong ? { query_timeout: LONG_ANSWER_MS } : {}
+    const query = { text, values: given, ...(this.#isNamed && { name }), ...longer }
     let result: QueryResult<Record<string, unknown>>
     try {
       result = await client.query<Record<string, unknown>>(query)
@@ -284,7 +291,7 @@ async function loadPackage(): Promise<Pick<typeof pg, 'Pool'>> {
 }
 
 function configOf({ host, port }: EngineHost, options: PoolOptions): object {
-  const { address, connections = 16, ca } = options
+  const { address, connections = 16, ca, answerMs = ANSWER_MS } = options
   const { user, password, database, isEncrypted } = address
   return {
     host,
@@ -295,7 +302,7 @@ function configOf({ host, port }: EngineHost, options: PoolOptions): object {
     max: connections,
     ssl: isEncrypted && encryptionOf(host, ca),
     connectionTimeoutMillis: CONNECT_MS,
-    query_timeout: ANSWER_MS,
+    query_timeout: answerMs,
     keepAlive: true,
     application_name: 'gitlocket',
     verify: refuseStandby,

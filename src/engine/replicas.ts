@@ -17,6 +17,8 @@ import type { SqlLogs } from './sql-log.ts'
 /** Processes of one machine that share a root. */
 const PROCESSES_MAX = 1000
 const SWEEP_MS = 60_000
+/** Replicas that are looked at before other work runs. */
+const SWEEP_BATCH = 64
 export const replicaBytesDefault: number = 10 * 1024 * MEBIBYTE
 
 export interface ReplicasOptions {
@@ -28,12 +30,23 @@ export interface ReplicasOptions {
   readonly logs: SqlLogs
 }
 
+interface RestingReplica {
+  readonly storeId: string
+  /** The newest entry that it holds. */
+  readonly number: number
+  readonly closedAt: number
+  readonly bytes: number
+}
+
 export class Replicas {
   readonly #options: ReplicasOptions
   readonly #directory: string
   readonly #release: () => Promise<void>
   readonly #timer: NodeJS.Timeout
+  #isClosing = false
   #sweeping: Promise<void> = Promise.resolve()
+  /** Those of the sweep before: their sizes are known while they rest. */
+  #resting: ReadonlyMap<string, RestingReplica> = new Map()
 
   /** Throws a storage code. */
   static async open(options: ReplicasOptions): Promise<Replicas> {
@@ -44,6 +57,8 @@ export class Replicas {
       if (release === undefined) continue
       const replicas = new Replicas(options, directory, release)
       replicas.#removeLeft()
+      // Erased texts must not wait on the disk of a server that was stopped.
+      replicas.#sweep()
       return replicas
     }
     throw new StoreError('locked', 'Too many servers use this directory of replicas')
@@ -70,6 +85,7 @@ export class Replicas {
   }
 
   async close(): Promise<void> {
+    this.#isClosing = true
     clearInterval(this.#timer)
     await this.#sweeping
     await this.#release()
@@ -90,23 +106,43 @@ export class Replicas {
   }
 
   async #sweepAtRest(): Promise<void> {
-    const { disk, logs, bytesMax } = this.#options
-    const resting: { storeId: string; bytes: number; age: number }[] = []
-    for (const storeId of this.#storeIds()) {
-      const place = this.placeOf(storeId)
-      const rest = replicaAtRest(disk, place)
-      if (rest === undefined) continue
-      const position = await logs.position(storeId)
-      // Below a base, it may hold what a redaction has erased.
-      if (position === undefined || position.base > rest.number) this.#removeAtRest(storeId)
-      else resting.push({ storeId, bytes: bytesBelow(disk, place), age: rest.closedAt })
+    const storeIds = this.#storeIds()
+    const resting: RestingReplica[] = []
+    for (let from = 0; from < storeIds.length; from += SWEEP_BATCH) {
+      if (this.#isClosing) return
+      resting.push(...(await this.#sweepSome(storeIds.slice(from, from + SWEEP_BATCH))))
     }
+    this.#resting = new Map(resting.map((one) => [one.storeId, one]))
     let bytes = resting.reduce((sum, one) => sum + one.bytes, 0)
-    for (const one of resting.toSorted((a, b) => a.age - b.age)) {
-      if (bytes <= bytesMax) return
+    for (const one of resting.toSorted((a, b) => a.closedAt - b.closedAt)) {
+      if (bytes <= this.#options.bytesMax) return
       this.#removeAtRest(one.storeId)
       bytes -= one.bytes
     }
+  }
+
+  /** Removes outdated ones, and returns the others. Asks the engine once. */
+  async #sweepSome(storeIds: readonly string[]): Promise<readonly RestingReplica[]> {
+    const found = storeIds.flatMap((storeId) => this.#atRest(storeId))
+    const { logs } = this.#options
+    const positions = await Promise.all(found.map(({ storeId }) => logs.position(storeId)))
+    return found.filter(({ storeId, number }, index) => {
+      const position = positions[index]
+      // Below a base, it may hold what a redaction has erased.
+      const isCurrent = position !== undefined && position.base <= number
+      if (!isCurrent) this.#removeAtRest(storeId)
+      return isCurrent
+    })
+  }
+
+  #atRest(storeId: string): readonly RestingReplica[] {
+    const { disk } = this.#options
+    const place = this.placeOf(storeId)
+    const rest = replicaAtRest(disk, place)
+    if (rest === undefined) return []
+    const known = this.#resting.get(storeId)
+    const bytes = known?.closedAt === rest.closedAt ? known.bytes : bytesBelow(disk, place)
+    return [{ storeId, bytes, ...rest }]
   }
 
   /** Unless it has been opened in the meantime. */

@@ -38,4 +38,8 @@ export const schema: readonly string[] = [
   `create table if not exists gl_mark (
      store text, state text, at timestamptz not null, primary key (store, state))`,
   'create table if not exists gl_job (name text primary key, holder text, until timestamptz)',
+  // Statistics would keep samples of short bodies, removed ones included.
+  ...['gl_log', 'gl_part', 'gl_own', 'gl_record'].map((table) => {
+    return `alter table ${table} alter body set statistics 0`
+  }),
 ]

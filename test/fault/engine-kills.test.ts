@@ -20,7 +20,7 @@ const postgres = requires('postgres')
 const moments = ['before', 'after'] as const
 /** A store is not used by more: each run adds a megabyte, and then statements that send it. */
 const RUNS_PER_STORE = 4
-/** Of each moment: all statements, again and again. */
+/** For each moment; all statements are taken again and again. */
 const KILLS_FULL = 500
 
 describe.skipIf(postgres.missing)(`a server that is killed${postgres.note}`, () => {

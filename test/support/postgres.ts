@@ -206,6 +206,7 @@ function run(program: string, ...args: readonly string[]): string {
     encoding: 'utf8',
     stdio: ['ignore', program === 'pg_ctl' ? 'ignore' : 'pipe', 'pipe'],
     cwd: '/',
+    maxBuffer: 1024 ** 3,
   })
 }
 

@@ -100,6 +100,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
   'Serve many stores': {
     serve: () => import('./commands/serving/serve.ts'),
     'serve status': () => import('./commands/serving/serve-status.ts'),
+    'serve audit': () => import('./commands/serving/serve-audit.ts'),
     'serve backup': serveBackup,
     'serve restore': serveBackup,
     'serve accept-restored': serveBackup,

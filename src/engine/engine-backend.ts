@@ -72,6 +72,9 @@ const statements = sqlStatements({
   eraseOwn: 'delete from gl_own where store = $1',
   eraseStore: 'delete from gl_store where store = $1',
   eraseMarks: 'delete from gl_mark where store = $1',
+  // A token tells an entry from another one of its number, which a restored database may have.
+  heads: `select store, number || ' ' || coalesce(token, base_id, '') as head
+    from gl_store left join gl_log using (store, number)`,
   findLists: 'select from gl_list limit 1',
   findStores: 'select from gl_store limit 1',
   holdEngine: 'select from gl_engine for update',
@@ -198,6 +201,11 @@ export class EngineBackend implements HostBackend {
     const isFilling = this.#isFilling
     const parts = { pool: this.#engine.pool, owner, seen: this.#seen, isFilling }
     return SqlRecords.open({ ...options, ...parts })
+  }
+
+  async heads(): Promise<ReadonlyMap<string, string>> {
+    const { rows } = await this.#engine.pool.repeat(statements.heads, [])
+    return new Map(rows.map(({ store, head }) => [String(store), String(head)]))
   }
 
   openStore(storeId: string, use: StoreUse = {}): Promise<MemoryStore> {

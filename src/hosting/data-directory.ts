@@ -12,6 +12,7 @@ import { holdForLife } from '../disk/hold-for-life.ts'
 import { LockIdentity, ProcessLock, sweepOwners } from '../disk/process-lock.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import { findId } from '../format/id.ts'
+import { traceOfStore } from '../git/disk-store/head-trace.ts'
 import type { Identity } from '../keys/identity.ts'
 import { lineFileBytesMax, lockWaitMsDefault } from '../limits.ts'
 import { createStoreAt } from '../store/create.ts'
@@ -19,6 +20,7 @@ import type { CacheOwner } from '../store/local/sealed-cache.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { openStore } from '../store/open.ts'
 import type { StoreEnvironment, StorePlaces } from '../store/session/open-options.ts'
+import { TimeSlice } from '../time-slice.ts'
 import { FileRecords } from './file-records.ts'
 import {
   type HostBackend,
@@ -179,6 +181,18 @@ export class DataDirectory implements HostBackend {
       notice: (error: StoreError) => notice({ about: role, error }),
     }
     return FileRecords.open(parts, tables, acceptRolledBack)
+  }
+
+  async heads(): Promise<ReadonlyMap<string, string>> {
+    const { disk } = this
+    const heads = new Map<string, string>()
+    const slice = new TimeSlice()
+    for (const storeId of disk.list(this.stores)) {
+      if (findId('store', storeId) === undefined) continue
+      heads.set(storeId, traceOfStore(disk, this.storePath(storeId)))
+      if (slice.isOver()) await slice.next()
+    }
+    return heads
   }
 
   openStore(storeId: string, use: StoreUse = {}): Promise<MemoryStore> {

@@ -98,6 +98,11 @@ export interface HostBackend {
   /** Throws `rolled_back`, `wrong_key`, `upgrade_required` or a storage code. */
   openRecords<T extends object>(options: RecordsOptions<T>): Promise<HostRecords<T>>
 
+  /**
+   * All stores that are here, also those that are being made, each with a text that differs after
+   * every change of its head, and perhaps more often. Opens none of them.
+   */
+  heads(): Promise<ReadonlyMap<string, string>>
   /** Opens the store of this id, and refuses any other in its place. */
   openStore(storeId: string, use?: StoreUse): Promise<MemoryStore>
   /** `reserve` learns the new id before anything of the store is kept. */

@@ -4,6 +4,7 @@ import type { WorkOptions } from '../async.ts'
 import { allowedSignersLine } from '../format/sshsig.ts'
 import type { CompactOptions, ObjectAmount } from '../git/object-store.ts'
 import type { Audit } from './audit/audit.ts'
+import type { TrailPosition, TrailStep } from './audit/new-entries.ts'
 import type { BuiltOnRedacted } from './redaction/built-on.ts'
 import type { RedactionCertificate } from './redaction/certificate.ts'
 import type { IssuedCertificate, PastRedaction } from './redaction/past-redactions.ts'
@@ -100,6 +101,17 @@ export class StoreMaintenance {
   async audit(options: WorkOptions = {}): Promise<Audit> {
     const { auditSession } = await import('./report/member-report.ts')
     return auditSession(this.#session, checkOptions(options))
+  }
+
+  /**
+   * @internal The records after a position, which are verified already. Reads nothing before it.
+   */
+  async *auditSince(
+    position: TrailPosition | undefined,
+    { signal }: Pick<WorkOptions, 'signal'> = {},
+  ): AsyncGenerator<TrailStep | 'replaced', void> {
+    const { newEntries } = await import('./audit/new-entries.ts')
+    yield* newEntries(this.#session, position, signal)
   }
 
   /** Makes everything visible to stock git. `close` does it too. */

@@ -127,10 +127,10 @@ test('every answer is a page or has a type', { tags: 'slow' }, async () => {
 
 test('every command is among them', async () => {
   const called = calls.map(([words]) => words.replace(/^--store \S+ /, ''))
-  // One speaks a protocol, the other prints its address first (cli-console.test.ts); the rest
-  // needs a database (cli-engine.test.ts).
+  // One speaks a protocol, one prints its address first (cli-console.test.ts), one a line for each
+  // event (cli-serve-audit.test.ts); the rest needs a database (cli-engine.test.ts).
   const isOther = (name: string): boolean =>
-    /^(?:mcp|console|engine .*|serve accept-restored)$/.test(name)
+    /^(?:mcp|console|engine .*|serve (?:accept-restored|audit))$/.test(name)
   const answering = (await loadCommands()).filter(({ name }) => !isOther(name))
   const missing = answering.filter(({ name }) => !called.some((one) => isCallOf(one, name)))
   expect(missing.map(({ name }) => name)).toEqual([])

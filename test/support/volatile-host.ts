@@ -95,6 +95,10 @@ export class VolatileBackend implements HostBackend {
     return VolatileRecords.open({ ...options, owner, rows: database.of(options.role), seen })
   }
 
+  heads(): Promise<ReadonlyMap<string, string>> {
+    return this.#directory.heads()
+  }
+
   openStore(storeId: string, use?: StoreUse): Promise<MemoryStore> {
     return this.#directory.openStore(storeId, use)
   }

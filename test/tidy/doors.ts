@@ -9,6 +9,7 @@ import { type SourceFile, type Violation, violation } from './source.ts'
 const doors: Readonly<Record<string, readonly string[]>> = {
   git: [
     'disk-store/disk-object-store',
+    'disk-store/head-trace',
     'disk-store/repository-copy',
     'exchange',
     'journal/journal-survey',

@@ -7,11 +7,11 @@ import type { SourceFile } from './source.ts'
 
 /** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
-  'lines of src': 101_000,
-  'files of src': 623,
-  'lines of test and scripts': 121_800,
+  'lines of src': 101_750,
+  'files of src': 629,
+  'lines of test and scripts': 122_000,
   'percent of lines in src that are statements, at least': 50,
-  'files of src with one importer': 162,
+  'files of src with one importer': 164,
   'files of src of at most 40 lines': 46,
   'files side by side in a folder': 32,
   'files in the root of src/cli': 8,

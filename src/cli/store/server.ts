@@ -10,6 +10,7 @@ import {
   openHostAdministration,
   type HostAdministration,
 } from '../../hosting/administration.ts'
+import type { HostNotice } from '../../hosting/host-backend.ts'
 import type { HostRecovery } from '../../hosting/hosted-stores.ts'
 import { parseIdentity, type Identity } from '../../keys/identity.ts'
 import {
@@ -19,6 +20,7 @@ import {
   memoriesMax,
 } from '../../limits.ts'
 import { afterDatabase, errorSurface, plainMessage } from '../../operations/error-surface.ts'
+import { timestamp } from '../../operations/wire.ts'
 import type { CreateOptions } from '../../store/create.ts'
 import { CommandError, type Context, type Input, type OptionTexts } from '../call/command.ts'
 import { readPlainFile } from '../machine/files.ts'
@@ -218,4 +220,16 @@ export function storeLimitsOf(input: Input): NonNullable<CreateOptions['limits']
     contentBytes: input.integer('content-limit', 1, contentBytesFormatMax) ?? contentBytesDefault,
     memories: input.integer('memory-limit', 1, memoriesMax) ?? memoriesDefault,
   }
+}
+
+/** Failures outside of requests. The message of an error is of no memory and no name. */
+export function printNotice({ clock }: Context, { about: what, error }: HostNotice): void {
+  const known = error instanceof StoreError
+  const [code, message] = known ? [error.code, error.message] : ['unexpected', 'Unexpected']
+  printLine({ time: timestamp(clock()), about: what, code, message })
+}
+
+/** A line of the log of a server. */
+export function printLine(line: object): void {
+  process.stderr.write(`${JSON.stringify(line)}\n`)
 }

@@ -10,7 +10,8 @@ import { CommandError, type Answer } from '../call/command.ts'
 
 /** The text for standard output. */
 export function answerText(answer: Answer, json: boolean, terminal: boolean): string {
-  if (json) return jsonText(answer.json, terminal)
+  // A command that has printed lines of its own has no value in addition.
+  if (json) return answer.json === undefined ? '' : jsonText(answer.json, terminal)
   return terminal && answer.inked !== true ? visible(answer.text) : answer.text
 }
 

@@ -79,8 +79,8 @@ function endOf(child: ChildProcess): Promise<number | null> {
   })
 }
 
-/** Waits while the reader is slower than the writer. */
-async function writeTo(stream: Writable, text: string): Promise<boolean> {
+/** Waits while the reader is slower than the writer. False once the reader has closed. */
+export async function writeTo(stream: Writable, text: string): Promise<boolean> {
   if (!stream.writable) return false
   if (stream.write(text)) return true
   await new Promise<void>((resolve) => {

@@ -13,6 +13,7 @@ import type {
   RecordRow,
   RedactReason,
 } from '../../format/change-record.ts'
+import { treeOf } from '../../format/commit.ts'
 import type { Directory, Role } from '../../format/directory.ts'
 import { formatId, grantIdOf } from '../../format/id.ts'
 import { bringsKeyring } from '../../format/record-rules.ts'
@@ -23,7 +24,7 @@ import type { Identity } from '../../keys/identity.ts'
 import { openAuditKeyring, openDirectory } from '../../keys/keyring.ts'
 import { inSlices } from '../../time-slice.ts'
 import { readHeadKeyring } from '../access/authority.ts'
-import type { CommitSource, Epochs } from '../commits/decoded-commit.ts'
+import { type CommitSource, type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
 import { getBlob, getEntry, getTree, type ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CheckedCommit } from '../verify/checked-commit.ts'
@@ -110,15 +111,77 @@ interface ComparedKeyring {
 /** The keyring before genesis. */
 const emptyKeyring: ComparedKeyring = { kid: '', directory: { devices: [], recovery: [] } }
 
+/** The parts of a verified commit that its entry is made of. */
+export type AuditedCommit = Pick<CheckedCommit, 'oid' | 'tree' | 'parents' | 'record' | 'hash'>
+
+/** A grant that was begun before a commit or by it, by its id in hex. */
+type FindGrant = (grantId: string) => AuditedGrant | undefined
+
+/** The entry of one commit; whether its versions were redacted is not known here. */
+export function entryOf(
+  source: CommitSource,
+  { oid, tree, parents, record, hash }: AuditedCommit,
+  findGrant: FindGrant,
+): AuditEntry {
+  const { kind, rows } = record
+  const ofMemories = kind === 'redact' ? [] : rows
+  const deviceId = formatId('device', record.deviceId)
+  const grantedBy = findGrant(record.deviceId)?.grantedBy
+  return {
+    commit: oid,
+    record: toHex(hash),
+    parents,
+    height: record.height,
+    kind,
+    time: record.time,
+    deviceId,
+    isRecovery: record.sequence === 0 && grantedBy === undefined,
+    grantedBy,
+    actor: record.actor,
+    session: record.session,
+    versions: ofMemories.map((row) => describeRow(row)),
+    redacts: kind === 'redact' ? rows.map((row) => formatId('version', row.versionId)) : [],
+    redactReason: record.reason,
+    access: bringsKeyring(kind) ? readAccess(source, tree, parents) : undefined,
+    grants: record.grants.flatMap((row) => describeGrant(row, deviceId, findGrant)),
+  }
+}
+
+function readAccess(source: CommitSource, tree: Oid, parents: readonly Oid[]): AccessChange {
+  const next = readKeyring(source, tree)
+  const [first = compareKeyrings(emptyKeyring, next), second] = parents.map((parent) => {
+    const before = readKeyring(source, treeOf(readCommitBytes(source.objects, parent)))
+    return compareKeyrings(before, next)
+  })
+  return second === undefined ? first : ofEither(first, second)
+}
+
+function readKeyring({ objects, epochs }: CommitSource, tree: Oid): ComparedKeyring {
+  const bytes = getBlob(objects, getEntry(getTree(objects, tree), 'keyring'), 'keyring_mismatch')
+  const { epoch, directory } = openDirectory(bytes, epochs)
+  return { kid: epoch.kid, directory }
+}
+
+function describeGrant(
+  { key, begins }: GrantRow,
+  author: string,
+  findGrant: FindGrant,
+): readonly AuditedGrant[] {
+  const id = grantIdOf(key)
+  if (begins === undefined) {
+    const begun = findGrant(id)
+    return begun === undefined ? [] : [{ ...begun, isEnd: true }]
+  }
+  const { role, notAfter: expiresAt } = begins
+  const grantId = formatId('device', id)
+  return [{ grantId, grantedBy: author, role, expiresAt, isEnd: false }]
+}
+
 /** Collects commits as they are verified, parents before children. */
 export class Trail {
   readonly #source: CommitSource
   readonly #found: { readonly hash: Uint8Array; readonly entry: AuditEntry }[] = []
-  /** By the hash of the record that brought the keyring. */
-  readonly #keyrings: Map<string, ComparedKeyring> = new Map()
-  /** By commit, the hash of the record that brought the keyring in force after it. */
-  readonly #inForce: Map<Oid, string> = new Map()
-  /** By id, as it was begun. */
+  /** By `dev_…`, as it was begun: commits are verified parents first. */
   readonly #grants: Map<string, AuditedGrant> = new Map()
 
   constructor(source: CommitSource) {
@@ -126,31 +189,9 @@ export class Trail {
   }
 
   add(commit: CheckedCommit): void {
-    const { oid, parents, record, hash } = commit
-    const { kind, rows } = record
-    const ofMemories = kind === 'redact' ? [] : rows
-    const deviceId = formatId('device', record.deviceId)
-    const grantedBy = this.#grants.get(deviceId)?.grantedBy
-    const entry: AuditEntry = {
-      commit: oid,
-      record: toHex(hash),
-      parents,
-      height: record.height,
-      kind,
-      time: record.time,
-      deviceId,
-      isRecovery: record.sequence === 0 && grantedBy === undefined,
-      grantedBy,
-      actor: record.actor,
-      session: record.session,
-      versions: ofMemories.map((row) => describeRow(row)),
-      redacts: kind === 'redact' ? rows.map((row) => formatId('version', row.versionId)) : [],
-      redactReason: record.reason,
-      access: bringsKeyring(kind) ? this.#readAccess(commit) : undefined,
-      grants: record.grants.flatMap((row) => this.#readGrant(row, deviceId)),
-    }
-    this.#inForce.set(oid, toHex(bringsKeyring(kind) ? hash : record.keyring))
-    this.#found.push({ hash, entry })
+    const entry = entryOf(this.#source, commit, (id) => this.#grants.get(formatId('device', id)))
+    for (const grant of entry.grants) if (!grant.isEnd) this.#grants.set(grant.grantId, grant)
+    this.#found.push({ hash: commit.hash, entry })
   }
 
   /** All entries in the canonical order, one in each step. `redacted` are hex ids. */
@@ -165,34 +206,6 @@ export class Trail {
       yield
     }
     return entries
-  }
-
-  /** Commits are verified parents first: an end follows the beginning. */
-  #readGrant({ key, begins }: GrantRow, author: string): readonly AuditedGrant[] {
-    const grantId = formatId('device', grantIdOf(key))
-    if (begins === undefined) {
-      const begun = this.#grants.get(grantId)
-      return begun === undefined ? [] : [{ ...begun, isEnd: true }]
-    }
-    const { role, notAfter: expiresAt } = begins
-    const grant = { grantId, grantedBy: author, role, expiresAt, isEnd: false }
-    this.#grants.set(grantId, grant)
-    return [grant]
-  }
-
-  #readAccess({ tree, parents, hash }: CheckedCommit): AccessChange {
-    const { objects, epochs } = this.#source
-    const bytes = getBlob(objects, getEntry(getTree(objects, tree), 'keyring'), 'keyring_mismatch')
-    const { epoch, directory } = openDirectory(bytes, epochs)
-    const next = { kid: epoch.kid, directory }
-    const before = parents.map(
-      (oid) => this.#keyrings.get(this.#inForce.get(oid) ?? '') ?? emptyKeyring,
-    )
-    this.#keyrings.set(toHex(hash), next)
-    const [first = compareKeyrings(emptyKeyring, next), second] = before.map((one) => {
-      return compareKeyrings(one, next)
-    })
-    return second === undefined ? first : ofEither(first, second)
   }
 }
 

@@ -32,18 +32,33 @@ export interface RecordSource {
   readonly epochs: Epochs<AuditKeys>
 }
 
+/** A record by its hash and height: a redaction changes neither. */
+export interface RecordToFind {
+  readonly height: number
+  readonly record: Uint8Array
+}
+
 /** Whether the head or one of its ancestors is of this record. In steps, one for each commit. */
 export function* containsRecord(
+  source: RecordSource,
+  head: Oid,
+  wanted: RecordToFind,
+): Generator<undefined, boolean> {
+  return (yield* findRecord(source, head, wanted)) !== undefined
+}
+
+/** The commit of this record, if it is the head or one of its ancestors. In steps as above. */
+export function* findRecord(
   { objects, storeId, epochs }: RecordSource,
   head: Oid,
-  wanted: { readonly height: number; readonly record: Uint8Array },
-): Generator<undefined, boolean> {
+  wanted: RecordToFind,
+): Generator<undefined, Oid | undefined> {
   for (const { oid, height, bytes } of ancestorsDownTo(objects, head, wanted.height)) {
     yield
     if (height !== wanted.height) continue
-    if (equalBytes(decodeCommit(storeId, epochs, oid, bytes).hash, wanted.record)) return true
+    if (equalBytes(decodeCommit(storeId, epochs, oid, bytes).hash, wanted.record)) return oid
   }
-  return false
+  return undefined
 }
 
 /**

@@ -3,8 +3,6 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import type { WebConsole } from '../../../console/console.ts'
-import { StoreError } from '../../../errors.ts'
-import type { HostNotice } from '../../../hosting/host-backend.ts'
 import type { Host } from '../../../hosting/host.ts'
 import type { Identity } from '../../../keys/identity.ts'
 import { timestamp } from '../../../operations/wire.ts'
@@ -30,6 +28,8 @@ import {
   directoriesOf,
   newStoreOptions,
   placeOptions,
+  printLine,
+  printNotice,
   recoveryOf,
   storeLimitsOf,
   type ServerPlace,
@@ -236,7 +236,7 @@ function optionsOf(
     acceptRolledBack: input.flag('accept-rolled-back'),
     clock: context.clock,
     log: (line) => printLine({ time: timestamp(context.clock()), ...line }),
-    notice: (notice) => printLine(noticeOf(context, notice)),
+    notice: (notice) => printNotice(context, notice),
   }
 }
 
@@ -267,15 +267,4 @@ function drainOf(input: Input): number {
   const drainMs = text === undefined ? 0 : parseDuration('drain', text)
   if (drainMs <= DRAIN_MS_MAX) return drainMs
   throw usageError('--drain must be a duration such as 5s, at most 10m', 'serve')
-}
-
-/** Failures outside of requests. The message of an error is of no memory and no name. */
-function noticeOf({ clock }: Context, { about, error }: HostNotice): object {
-  const known = error instanceof StoreError
-  const [code, message] = known ? [error.code, error.message] : ['unexpected', 'Unexpected']
-  return { time: timestamp(clock()), about, code, message }
-}
-
-function printLine(line: object): void {
-  process.stderr.write(`${JSON.stringify(line)}\n`)
 }

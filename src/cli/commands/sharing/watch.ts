@@ -3,11 +3,11 @@
 // interval, with one request. Each turn opens the store again, so that no lock is held between two.
 // Reports transfers, errors and recoveries; a turn without news prints nothing.
 
-import { readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemRandom } from '../../../crypto/random.ts'
+import { systemDisk } from '../../../disk/disk.ts'
 import { StoreError } from '../../../errors.ts'
+import { traceOfGit, traceOfStore } from '../../../git/disk-store/head-trace.ts'
 import { findCloneHead, listRemotes } from '../../../store/clone-remotes.ts'
 import { connectFetch } from '../../../transport/fetch.ts'
 import { parseRemoteUrl } from '../../../transport/remote-url.ts'
@@ -66,7 +66,7 @@ class SyncWatch {
     this.#input = input
     this.#reporter = new Reporter(context, input.flag('json'))
     this.#store = {
-      trace: () => traceOfStore(storeDirectory),
+      trace: () => traceIfReadable(() => traceOfStore(systemDisk, storeDirectory)),
       findHead: () => findCloneHead(storeDirectory),
     }
   }
@@ -142,7 +142,10 @@ class SyncWatch {
     const address = parseRemoteUrl(url, { allowHttp: true })
     const { signal } = this.#context.interrupts
     return {
-      trace: address.kind === 'file' ? () => traceOfGit(address.path) : undefined,
+      trace:
+        address.kind === 'file'
+          ? () => traceIfReadable(() => traceOfGit(systemDisk, address.path))
+          : undefined,
       findHead: async () => {
         const connection = await connectFetch({ ...remoteAccess(this.#context), url, signal })
         await connection.close()
@@ -152,35 +155,12 @@ class SyncWatch {
   }
 }
 
-/** A write of any process changes a journal, and a checkpoint or a redaction the branch. */
-function traceOfStore(directory: string): string {
-  const own = join(directory, 'gitlocket')
-  const journals = listIfThere(own).filter((name) => name.startsWith('journal-'))
-  return [...journals.map((name) => traceOf(join(own, name))), traceOfGit(directory)].join()
-}
-
-/** The branch of a repository, with a working tree or without: loose, packed or in a table. */
-function traceOfGit(repository: string): string {
-  const branch = ['refs/heads/main', 'packed-refs', 'reftable/tables.list']
-  const places = [repository, join(repository, '.git')]
-  return places.flatMap((place) => branch.map((file) => traceOf(join(place, file)))).join()
-}
-
-/** Empty for a file that cannot be looked at. */
-function traceOf(file: string): string {
+/** Empty for files that cannot be looked at. */
+function traceIfReadable(trace: () => string): string {
   try {
-    const { ino, size, mtimeNs } = statSync(file, { bigint: true })
-    return `${ino} ${size} ${mtimeNs}`
+    return trace()
   } catch {
     return ''
-  }
-}
-
-function listIfThere(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory)
-  } catch {
-    return []
   }
 }
 

@@ -8,8 +8,13 @@ export interface EngineReport {
   /** Such as 150018 for 15.18. */
   readonly serverVersion: number
   readonly synchronousCommit: string
+  /** Without these two settings, a power failure damages the database. */
+  readonly fsync: boolean
+  readonly fullPageWrites: boolean
   /** Whether standbys confirm each change before it is acknowledged. */
   readonly hasSynchronousStandby: boolean
+  /** Standbys that are connected, whether they confirm changes or not. */
+  readonly standbys: number
   /** Milliseconds, the median of some statements. */
   readonly roundTripMs: number
   /** Milliseconds by which the database's clock is ahead of this machine's. */
@@ -39,13 +44,19 @@ export async function checkEngine(
     const roundTripMs = await measureRoundTrip(pool)
     const serverVersion = Number(settings?.['version'])
     const synchronousCommit = String(settings?.['commit'])
-    const hasSynchronousStandby = settings?.['standbys'] !== ''
+    const fsync = settings?.['fsync'] === 'on'
+    const fullPageWrites = settings?.['pages'] === 'on'
+    const hasSynchronousStandby = settings?.['synchronous'] !== ''
+    const standbys = Number(settings?.['standbys'])
     const clockAheadMs = Math.round(Number(settings?.['clock']) - now())
     const isPooled = await pool.isPooled()
     const found = {
       serverVersion,
       synchronousCommit,
+      fsync,
+      fullPageWrites,
       hasSynchronousStandby,
+      standbys,
       clockAheadMs,
       isPooled,
     }
@@ -56,33 +67,60 @@ export async function checkEngine(
   }
 }
 
-function warningsOf(
-  found: Omit<EngineReport, 'warnings' | 'roundTripMs' | 'servers' | 'olderServers'>,
-  options: EngineOptions,
-): readonly string[] {
+type CheckedSettings = Omit<EngineReport, 'warnings' | 'roundTripMs' | 'servers' | 'olderServers'>
+
+function warningsOf(found: CheckedSettings, options: EngineOptions): readonly string[] {
+  const { serverVersion, clockAheadMs, isPooled } = found
+  const warnings = [...lossesOf(found)]
+  if (serverVersion < VERSION_MIN) {
+    warnings.unshift('The server is older than PostgreSQL 15, with which no test has been made.')
+  }
+  if (Math.abs(clockAheadMs) > CLOCK_MS_MAX) {
+    warnings.push(
+      `The clocks of the database and of this machine differ by ${clockAheadMs} ms: sessions ` +
+        'expire at other times, and versions have wrong ones. Set both by NTP.',
+    )
+  }
+  if (isPooled && options.unnamed !== true) {
+    warnings.push(
+      'A pooler shares connections: with PgBouncer before 1.21 in transaction mode, use ' +
+        '--engine-unnamed.',
+    )
+  }
+  return warnings
+}
+
+/** How acknowledged changes could be lost. */
+function lossesOf(found: CheckedSettings): readonly string[] {
+  const { synchronousCommit, fsync, fullPageWrites, hasSynchronousStandby, standbys } = found
   const warnings: string[] = []
-  if (found.serverVersion < VERSION_MIN) {
-    warnings.push('The server is older than PostgreSQL 15, with which no test has been made.')
-  }
-  if (found.synchronousCommit === 'off' || found.synchronousCommit === 'local') {
+  if (!fsync) {
     warnings.push(
-      `synchronous_commit is ${found.synchronousCommit}: acknowledged changes can be lost. ` +
-        'Set it to on.',
+      'fsync is off: unless a service replicates the storage of the database, a power failure ' +
+        'loses acknowledged changes and damages it. Set it to on.',
     )
   }
-  if (!found.hasSynchronousStandby) {
+  if (!fullPageWrites) {
     warnings.push(
-      'No standby confirms changes (synchronous_standby_names is empty): unless the storage of ' +
-        'the database is replicated, acknowledged changes are lost with its primary.',
+      'full_page_writes is off: unless its storage writes pages as a whole, a power failure ' +
+        'damages the database. Set it to on.',
     )
   }
-  if (Math.abs(found.clockAheadMs) > CLOCK_MS_MAX) {
+  if (synchronousCommit === 'off' || synchronousCommit === 'local') {
     warnings.push(
-      `The clocks of the database and of this machine differ by ${found.clockAheadMs} ms.`,
+      `synchronous_commit is ${synchronousCommit}: acknowledged changes can be lost. Set it to on.`,
     )
   }
-  if (found.isPooled && options.unnamed !== true) {
-    warnings.push('A pooler shares connections: with PgBouncer before 1.21, use --engine-unnamed.')
+  if (!hasSynchronousStandby) {
+    const which = standbys === 0 ? 'No standby confirms' : 'Standbys follow, but none confirms'
+    warnings.push(
+      `${which} changes (synchronous_standby_names is empty): unless the storage of the ` +
+        'database is replicated, acknowledged changes are lost with its primary.',
+    )
+  } else if (standbys === 0) {
+    warnings.push(
+      'No standby is connected, and synchronous_standby_names asks for one: each change waits.',
+    )
   }
   return warnings
 }
@@ -108,6 +146,8 @@ const findSettings = {
   name: 'gl_settings',
   text: `select current_setting('server_version_num') as version,
     current_setting('synchronous_commit') as commit,
-    current_setting('synchronous_standby_names') as standbys,
+    current_setting('fsync') as fsync, current_setting('full_page_writes') as pages,
+    current_setting('synchronous_standby_names') as synchronous,
+    (select count(*) from pg_stat_replication) as standbys,
     extract(epoch from clock_timestamp()) * 1000 as clock`,
 }

@@ -244,6 +244,8 @@ export class EngineBackend implements HostBackend {
   async copyStore(storeId: string, to: string): Promise<void> {
     const store = await this.openStore(storeId)
     try {
+      // A replica that was made from the log has a journal alone, which is no repository.
+      await store.maintenance.checkpoint()
       const from = findRepository(systemDisk, this.#replicas.placeOf(storeId))
       if (from === undefined) throw new StoreError('not_a_store', 'The replica has no repository')
       await copyRepository({ disk: systemDisk, random: this.random }, from, to)
@@ -319,9 +321,8 @@ export class EngineBackend implements HostBackend {
     }
   }
 
-  /** What a store's remotes are is in its log, sealed: only opening it tells. */
-  async hasRemote(): Promise<boolean> {
-    return true
+  hasRemote(storeId: string): Promise<boolean> {
+    return this.#engine.logs.hasRemotes(storeId)
   }
 
   async mark(storeId: string, state: UnfinishedState): Promise<void> {

@@ -24,6 +24,8 @@ const READY_MS = 2000
 export interface EngineOptions extends AddressOptions, Omit<PoolOptions, 'address'> {
   /** `postgres://user:password@host/database`. */
   readonly url: string
+  /** How old the answers of reads may be; else those of any server are seen at once. */
+  readonly maxStaleMs?: number | undefined
   /** @internal Replaced in tests. */
   readonly random?: Random
   /** @internal That of another release, in tests. */
@@ -51,12 +53,12 @@ export class Engine {
 
   private constructor(
     pool: EnginePool,
-    { random = systemRandom, format = FORMAT }: Pick<EngineOptions, 'random' | 'format'>,
+    { random = systemRandom, format = FORMAT, maxStaleMs }: EngineOptions,
   ) {
     this.pool = pool
     this.#format = format
     this.server = toHex(random(16))
-    this.logs = new SqlLogs(pool, this.server)
+    this.logs = new SqlLogs(pool, this.server, maxStaleMs)
   }
 
   /** Has other servers know that this one runs, for two minutes. */

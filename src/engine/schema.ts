@@ -11,6 +11,8 @@ export const schema: readonly string[] = [
      store text primary key, number bigint not null, base bigint not null, base_id text,
      swept bigint not null, holder text, until timestamptz
    ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05)`,
+  // Of a store that was made before, it may be true without any.
+  'alter table gl_store add column if not exists remotes boolean not null default true',
   `create table if not exists gl_log (
      store text, number bigint, token text not null, body bytea not null, parts text,
      primary key (store, number))`,

@@ -25,7 +25,7 @@ import {
 } from './pool.ts'
 
 const statements = sqlStatements({
-  create: `insert into gl_store (store, number, base, swept) values ($1, 0, 0, 0)
+  create: `insert into gl_store (store, number, base, swept, remotes) values ($1, 0, 0, 0, false)
     on conflict do nothing`,
   positions: 'select store, number, base from gl_store where store = any($1)',
   entries: `select number, body from (
@@ -34,13 +34,15 @@ const statements = sqlStatements({
       from gl_log where store = $1 and number > $2 order by number limit 4096) as next
     where earlier < $3 order by number`,
   append: `with moved as (
-      update gl_store as s set number = $2, holder = case when holder = $5 then null else holder end
+      update gl_store as s set number = $2, remotes = coalesce($8, remotes),
+        holder = case when holder = $5 then null else holder end
       where s.store = $1 and s.number = $2::bigint - 1
         and (s.holder is null or s.holder = $5 or s.until < now())
         and ($6::text is null or $7 = (select count(*) from gl_part as p
           where p.store = s.store and p.id = $6 and p.swept = s.swept))
       returning 1)
     insert into gl_log (store, number, token, body, parts) select $1, $2, $3, $4, $6 from moved`,
+  remotes: 'select remotes from gl_store where store = $1',
   claim: `update gl_store set holder = $2, until = now() + interval '2 seconds'
     where store = $1 and (holder is null or holder = $2 or until < now())`,
   release: 'update gl_store set holder = null where store = $1 and holder = $2',
@@ -57,7 +59,7 @@ const statements = sqlStatements({
   holdBase: `select base_id from gl_store where store = $1 and base = $2
     and ($3::bigint is null or number = $3) for update`,
   setBase: `update gl_store set number = greatest(number, $2), base = $2, base_id = $3,
-    swept = swept + $4 where store = $1`,
+    swept = swept + $4, remotes = coalesce($5, remotes) where store = $1`,
   removeEntries: 'delete from gl_log where store = $1 and number <= $2 returning parts',
   /* Those of servers that died, or of all servers. */
   unnamedParts: `select distinct id from gl_part as p where store = $1 and id <> $2
@@ -76,9 +78,12 @@ export class SqlLogs {
   #handles = 0
   readonly #asking: Coalescer<string, LogPosition | undefined>
 
-  constructor(pool: EnginePool, server: string) {
+  readonly maxStaleMs: number | undefined
+
+  constructor(pool: EnginePool, server: string, maxStaleMs?: number) {
     this.#pool = pool
     this.#server = server
+    this.maxStaleMs = maxStaleMs
     this.#asking = new Coalescer((stores) => this.#findPositions(stores))
   }
 
@@ -86,6 +91,11 @@ export class SqlLogs {
   async create(store: string): Promise<void> {
     const { count } = await this.#pool.repeat(statements.create, [store])
     if (count !== 1) throw new StoreError('store_exists', 'The engine has this store already')
+  }
+
+  /** Whether the newest entry about remotes of a store leaves it any. */
+  async hasRemotes(store: string): Promise<boolean> {
+    return (await this.#pool.repeat(statements.remotes, [store])).rows[0]?.['remotes'] === true
   }
 
   log(store: string): SharedLog {
@@ -105,6 +115,7 @@ export class SqlLogs {
 }
 
 class SqlLog implements SharedLog {
+  readonly maxStaleMs: number | undefined
   readonly #pool: EnginePool
   readonly #logs: SqlLogs
   readonly #store: string
@@ -115,6 +126,7 @@ class SqlLog implements SharedLog {
   constructor(pool: EnginePool, logs: SqlLogs, store: string, holder: string) {
     this.#pool = pool
     this.#logs = logs
+    this.maxStaleMs = logs.maxStaleMs
     this.#store = store
     this.#holder = holder
   }
@@ -134,10 +146,15 @@ class SqlLog implements SharedLog {
    * standby has not confirmed it; only a later change of the same store that waits for the standby
    * settles that. So does a warning: the server stopped waiting.
    */
-  async append(number: number, body: Uint8Array, parts?: PartsRef): Promise<boolean> {
+  async append(
+    number: number,
+    body: Uint8Array,
+    parts?: PartsRef,
+    hasRemotes?: boolean,
+  ): Promise<boolean> {
     this.#appends += 1
     const token = `${this.#holder}.${this.#appends}`
-    const sent = [parts?.id ?? null, parts?.count ?? null]
+    const sent = [parts?.id ?? null, parts?.count ?? null, hasRemotes ?? null]
     const values = [this.#store, number, token, body, this.#holder, ...sent]
     const deadline = patience()
     for (let attempt = 0, isOpen = false; ; attempt += 1) {
@@ -199,7 +216,7 @@ class SqlLog implements SharedLog {
   }
 
   async setBase(change: BaseChange): Promise<boolean> {
-    const { expected, base, removeTo, erases, leapsFrom = null } = change
+    const { expected, base, removeTo, erases, leapsFrom = null, hasRemotes = null } = change
     const store = this.#store
     return repeating(async () => {
       const isDone = await this.#pool.transaction(async (query) => {
@@ -209,7 +226,7 @@ class SqlLog implements SharedLog {
         const unnamed = await query(statements.unnamedParts, [store, base.id, erases])
         // An append of parts that are removed here waits for this row, and is then refused by it.
         const sweeps = unnamed.rows.some(({ id }) => id !== old['base_id']) ? 1 : 0
-        await query(statements.setBase, [store, base.number, base.id, sweeps])
+        await query(statements.setBase, [store, base.number, base.id, sweeps, hasRemotes])
         const ids = [old['base_id'], ...removed.rows.map(({ parts }) => parts)]
         const dropped = [...ids, ...unnamed.rows.map(({ id }) => id)].filter(isText)
         await query(statements.dropParts, [store, dropped])

@@ -45,12 +45,12 @@ async function started(): Promise<Moved> {
   return { place, token, sessionToken: session.token, storeId, head }
 }
 
-async function expectSame(host: Host, moved: Moved): Promise<void> {
+async function expectSame(host: Host, moved: Moved, names = ['notes', 'second']): Promise<void> {
   const { storeId, head } = moved
   const caller = await callerOf(host, moved.token)
   const session = await callerOf(host, moved.sessionToken)
   const { data } = await host.list(caller, { limit: 20 })
-  expect(data.map(({ name }) => name).toSorted()).toEqual(['notes', 'second'])
+  expect(data.map(({ name }) => name).toSorted()).toEqual(names)
   await host.use(session, storeId, async (store) => {
     expect((await store.summary()).head).toBe(head)
     expect((await store.read('/d.md'))?.content).toBe('in the journal')
@@ -74,6 +74,9 @@ function describeMoves(kind: string, newPlace: Place): void {
     await expect(taken, 'it is no longer empty').rejects.toMatchObject({ code: 'invalid_input' })
 
     const { operatorSecret } = place
+    const asked = await open()
+    expect(await asked.hasRemote(moved.storeId)).toBe(true)
+    await asked.close()
     const host = await openHostOn(await open(), { operatorSecret, notice })
     await expectSame(host, moved)
     const caller = await callerOf(host, moved.sessionToken)
@@ -81,14 +84,20 @@ function describeMoves(kind: string, newPlace: Place): void {
       await me.write('/e.md', 'written after the move')
       return (await store.summary()).head
     })
+    const key = await callerOf(host, moved.token)
+    const { storeId } = await host.create(key, { ...settings, name: 'third' })
+    await host.use(key, storeId, (_, me) => me.write('/new.md', 'in the log alone'))
     const running = backupHostOf(await open(), back, notice)
-    expect(await running, 'while a server runs').toEqual(report)
+    const grown = { stores: 3, failed: [] }
+    expect(await running, 'while a server runs').toEqual(grown)
     await host.close()
 
     rmSync(place.dataDirectory, { recursive: true })
-    expect(await restoreHostTo(back, new DataDirectory(place), notice)).toEqual(report)
+    expect(await restoreHostTo(back, new DataDirectory(place), notice)).toEqual(grown)
     const again = await newHost({}, place)
-    await expectSame(again.host, { ...moved, head })
+    await expectSame(again.host, { ...moved, head }, ['notes', 'second', 'third'])
+    const read = await again.host.use(key, storeId, (store) => store.read('/new.md'))
+    expect(read?.content).toBe('in the log alone')
     await again.host.close()
     expect(notices).toEqual([])
   })

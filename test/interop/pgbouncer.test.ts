@@ -89,6 +89,8 @@ describe.skipIf(missing)(`behind a pooler${postgres.note}${pgbouncer.note}`, () 
   test('a check finds it, and prepared statements are refused with the remedy', async () => {
     const url = newAddress()
     await initEngine({ url, unnamed: true })
+    const warned = await checkEngine({ url, connections: 1 }, Date.now)
+    expect(warned.warnings).toContainEqual(expect.stringContaining('--engine-unnamed'))
     const report = await checkEngine({ url, unnamed: true }, Date.now)
     expect(report).toMatchObject({ isPooled: true })
     expect(report.warnings.filter((warning) => warning.includes('pooler'))).toEqual([])

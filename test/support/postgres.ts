@@ -103,7 +103,7 @@ export class PostgresServer {
     const standby = new PostgresServer(place, await freePort(), settings)
     afterAll(() => standby.remove())
     standby.start()
-    this.#set('synchronous_standby_names', '*')
+    this.set('synchronous_standby_names', '*')
     await until(() => this.sql('select sync_state from pg_stat_replication').includes('sync'))
     return standby
   }
@@ -111,7 +111,7 @@ export class PostgresServer {
   /** Makes a standby the primary. */
   promote(): void {
     // It was copied with the settings of the primary.
-    this.#set('synchronous_standby_names', '')
+    this.set('synchronous_standby_names', '')
     run('pg_ctl', '-D', this.directory, '-w', '-t', '120', 'promote')
   }
 
@@ -145,9 +145,9 @@ export class PostgresServer {
     openssl('req', '-x509', ...key, '-subj', '/CN=database', ...signed, ...out)
     const user = serverUser()
     if (user !== undefined) chownSync(file('server.key'), user.uid, user.gid)
-    this.#set('ssl_cert_file', file('server.pem'))
-    this.#set('ssl_key_file', file('server.key'))
-    this.#set('ssl', 'on')
+    this.set('ssl_cert_file', file('server.pem'))
+    this.set('ssl_key_file', file('server.key'))
+    this.set('ssl', 'on')
     return ca
   }
 
@@ -176,7 +176,7 @@ export class PostgresServer {
     return port
   }
 
-  #set(name: string, value: string): void {
+  set(name: string, value: string): void {
     this.sql(`alter system set ${name} = '${value}'`)
     this.sql('select pg_reload_conf()')
   }

@@ -70,7 +70,17 @@ export async function openBackend(
     replicaDirectory: resolve(input.text('replicas') ?? replicasDefault()),
     replicaBytes: sizeOf(input, 'replica-bytes'),
     stateDirectory: state === undefined ? undefined : resolve(state),
+    maxStaleMs: maxStaleOf(input),
   })
+}
+
+const STALE_MS_MAX = 60_000
+
+function maxStaleOf(input: Input): number {
+  const [, digits = '0', unit] = /^(\d{1,5})(ms|s)$/.exec(input.text('max-stale') ?? '0ms') ?? []
+  const ms = Number(digits) * (unit === 's' ? 1000 : 1)
+  if (unit !== undefined && ms <= STALE_MS_MAX) return ms
+  throw usageError('--max-stale must be a duration such as 250ms, at most 60s', 'serve')
 }
 
 /** Opens the store that --store names by its id. Call it if there is an engine. */

@@ -108,7 +108,8 @@ export async function beginLog(
     if (held === undefined) throw new StoreError('not_found', 'The store has no commit')
     await sendBase(disk, log, id, held)
     const change = { expected: from.base, base: { number, id }, removeTo: number, erases: true }
-    if (await log.setBase({ ...change, leapsFrom: from.number })) return
+    const hasRemotes = held.manifest.remotes.length > 0
+    if (await log.setBase({ ...change, leapsFrom: from.number, hasRemotes })) return
     throw new StoreError('locked', 'Another server writes to the store: try again')
   } finally {
     disk.removeTree(directory)

@@ -51,6 +51,8 @@ class ReplicatedObjectStore implements ObjectStore {
   #writing = false
   #staged: PartSender | undefined
   readonly #bases = new Gate()
+  /** When it asked for the newest entry, which it has. */
+  #followedAt = Number.NEGATIVE_INFINITY
   #closing: Promise<void> | undefined
 
   constructor(replica: Replica, options: Pick<ReplicaOptions, 'lockWaitMs' | 'random'>) {
@@ -87,12 +89,15 @@ class ReplicatedObjectStore implements ObjectStore {
 
   async renew(): Promise<void> {
     this.#assertNotClosing()
+    const { log, isBroken } = this.#replica
+    const asked = performance.now()
+    if (!isBroken && asked - this.#followedAt < (log.maxStaleMs ?? 0)) return
     const before = this.#replica.number
-    const number = (await this.#replica.log.position())?.number ?? Number.POSITIVE_INFINITY
+    const number = (await log.position())?.number ?? Number.POSITIVE_INFINITY
     // This server may have written since it asked.
     const isKnown = before <= number && number <= this.#replica.number
-    if (isKnown && !this.#replica.isBroken) return
-    await this.#gate.run(() => this.#replica.follow())
+    if (!isKnown || this.#replica.isBroken) await this.#gate.run(() => this.#replica.follow())
+    this.#followedAt = Math.max(this.#followedAt, asked)
   }
 
   exclusive<T>(work: () => Promise<T>, isLong = false): Promise<T> {
@@ -157,7 +162,7 @@ class ReplicatedObjectStore implements ObjectStore {
     const number = this.#replica.number + 1
     const parts = 'parts' in entry ? entry.parts : undefined
     const body = encodeEntry(entry)
-    if (!(await log.append(number, body, parts))) {
+    if (!(await log.append(number, body, parts, this.#hasRemotesAfter(entry)))) {
       this.#hasLost = true
       throw new LostRace()
     }
@@ -308,6 +313,12 @@ class ReplicatedObjectStore implements ObjectStore {
     } finally {
       disk.removeTree(held.directory)
     }
+  }
+
+  /** Undefined for an entry that changes none. */
+  #hasRemotesAfter(entry: Entry): boolean | undefined {
+    if (entry.kind !== 'remote') return undefined
+    return entry.url !== null || this.exchange.remotes().some(({ name }) => name !== entry.name)
   }
 
   #assertNotClosing(): void {

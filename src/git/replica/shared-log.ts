@@ -40,6 +40,8 @@ export interface BaseChange {
    * changed.
    */
   readonly leapsFrom?: number
+  /** Whether the store has remotes then: given with a leap, as by the entries that it replaces. */
+  readonly hasRemotes?: boolean
 }
 
 /** Far above what a restored engine may have lost: no server holds entries of these numbers. */
@@ -50,6 +52,8 @@ export const leap: number = 2 ** 20
  * throw `storage_failed` if the engine does not answer for a minute.
  */
 export interface SharedLog {
+  /** How old the answers of reads may be; undefined: those of any server are seen at once. */
+  readonly maxStaleMs?: number | undefined
   /**
    * The newest position of any server, asked after the call. Undefined if the store is deleted.
    */
@@ -59,9 +63,10 @@ export interface SharedLog {
   /**
    * Makes `body` the entry `number`, the next one after the newest. Resolves to true when that is
    * durable as the engine defines it, and to false if another server was faster, has claimed the
-   * log, or if a part is missing. Throws `storage_failed` if the outcome remains unknown.
+   * log, or if a part is missing. Throws `storage_failed` if the outcome remains unknown. An entry
+   * that changes remotes tells whether the store has any from then on: bodies are sealed.
    */
-  append(number: number, body: Uint8Array, parts?: PartsRef): Promise<boolean>
+  append(number: number, body: Uint8Array, parts?: PartsRef, hasRemotes?: boolean): Promise<boolean>
   /**
    * Refuses the appends of other servers for two seconds, or until the next append of this one or
    * `release`. False if another server has a claim. The holder extends its claim by a further call.

@@ -38,6 +38,10 @@ export class SealedLog implements SharedLog {
     this.#owner = owner
   }
 
+  get maxStaleMs(): number | undefined {
+    return this.#log.maxStaleMs
+  }
+
   position(): Promise<LogPosition | undefined> {
     return this.#log.position()
   }
@@ -49,9 +53,14 @@ export class SealedLog implements SharedLog {
     })
   }
 
-  append(number: number, body: Uint8Array, parts?: PartsRef): Promise<boolean> {
+  append(
+    number: number,
+    body: Uint8Array,
+    parts?: PartsRef,
+    hasRemotes?: boolean,
+  ): Promise<boolean> {
     const sealed = this.#seal('entry', number, concatBytes(lengthOf(body), body))
-    return this.#log.append(number, sealed, parts)
+    return this.#log.append(number, sealed, parts, hasRemotes)
   }
 
   claim(): Promise<boolean> {

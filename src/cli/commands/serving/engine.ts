@@ -109,7 +109,8 @@ function reportText(report: EngineReport): string {
   return [
     `Database    PostgreSQL ${major}.${minor}${isPooled ? ', behind a pooler' : ''}`,
     `Durability  synchronous_commit ${report.synchronousCommit}, ` +
-      `${report.hasSynchronousStandby ? 'with' : 'without'} a synchronous standby`,
+      `${report.hasSynchronousStandby ? 'with' : 'without'} a synchronous standby` +
+      `, fsync ${report.fsync ? 'on' : 'off'}`,
     `Round trip  ${roundTripMs.toFixed(1)} ms`,
     `Clock       ${clockAheadMs} ms ahead`,
     `Servers     ${servers}${olderServers > 0 ? `, ${olderServers} of an earlier release` : ''}`,

@@ -54,6 +54,8 @@ export const commands: readonly Command[] = [
       '--metrics-port <number>': 'Show figures for Prometheus at /metrics of this port',
       '--metrics-host <address>': 'Where that listens; else 127.0.0.1',
       '--drain <duration>': 'Keep answering this long, such as 5s, once /readyz refuses',
+      '--max-stale <duration>':
+        'With an engine: how old the answers of reads may be, such as 250ms; else 0ms',
       '--sync <interval>': 'Sync stores that have a remote, such as 5m',
       '--max-open <number>': 'How many stores are open at once; else 200',
       '--max-memory <bytes>': 'What the process may use; else 512M',

@@ -1,9 +1,7 @@
 // Plans an import, and writes it. The plan decides everything before the first change, for all
 // sources alike: which texts are written, which the store has already, which cannot be a memory.
 
-import { isUtf8 } from 'node:buffer'
 import type { WorkOptions } from '../../async.ts'
-import { utf8Text } from '../../bytes.ts'
 import { sha256OfText } from '../../crypto/digest.ts'
 import { StoreError, hasCode } from '../../errors.ts'
 import { checkNewPath, parentPaths } from '../../format/path.ts'
@@ -23,7 +21,13 @@ import type { MemoryStore } from '../../store/memory-store.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { CommandError } from '../call/command.ts'
 import { countText } from '../text/words.ts'
-import { UnsuitableError, type TextCandidate, type FoundTexts, type LeftOutPart } from './source.ts'
+import {
+  textOfCandidate,
+  UnsuitableError,
+  type TextCandidate,
+  type FoundTexts,
+  type LeftOutPart,
+} from './source.ts'
 
 /** What to do if a path is taken by something else than the same text. */
 export type OnConflict = 'fail' | 'skip' | 'overwrite'
@@ -79,16 +83,6 @@ export async function planImport(
   return plan
 }
 
-/** The text of a candidate. Throws an `UnsuitableError` if it cannot be that of a memory. */
-function readText(candidate: TextCandidate, limit: number): string {
-  const bytes = candidate.read(limit)
-  if (bytes.length > limit)
-    throw new UnsuitableError(`more than ${limit} bytes, which is the limit`)
-  if (!isUtf8(bytes)) throw new UnsuitableError('not UTF-8 text')
-  if (bytes.includes(0)) throw new UnsuitableError('contains NUL characters')
-  return utf8Text(bytes)
-}
-
 /** The memories by path, with those that the import adds. */
 class Places {
   readonly #memories = new Map<string, ListedMemory | TextCandidate>()
@@ -138,7 +132,7 @@ class Planner {
 
   async #plan(candidate: TextCandidate): Promise<void> {
     const path = checkNewPath(candidate.path)
-    const content = readText(candidate, this.#settings.limits.contentBytes)
+    const content = textOfCandidate(candidate, this.#settings.limits.contentBytes)
     const occupant = this.places.find(path)
     if (occupant !== undefined && 'read' in occupant) {
       throw new UnsuitableError(`its path and that of ${occupant.origin} exclude each other`)
@@ -224,7 +218,7 @@ function changeOf({ candidate, current }: Job, limit: number): Change {
 /** Reads it again: a source may be larger than the RAM, and may change after the plan. */
 function contentOf(candidate: TextCandidate, limit: number): string {
   try {
-    return readText(candidate, limit)
+    return textOfCandidate(candidate, limit)
   } catch (error) {
     if (!(error instanceof UnsuitableError)) throw error
     throw new StoreError('invalid_input', `${candidate.origin} has changed: ${error.message}`)

@@ -1,6 +1,8 @@
 // What every source of an import returns: texts with the paths of their memories, and what it
 // leaves out. Whether a text can be a memory is decided in plan.ts, in the same way for all.
 
+import { isUtf8 } from 'node:buffer'
+import { utf8Text } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { type Input, usageError } from '../call/command.ts'
 import { composedPath } from '../text/store-path.ts'
@@ -35,6 +37,16 @@ export class UnsuitableError extends StoreError {
   constructor(reason: string, cause?: unknown) {
     super('invalid_input', reason, { cause })
   }
+}
+
+/** The text of a candidate. Throws an `UnsuitableError` if it cannot be that of a memory. */
+export function textOfCandidate({ read }: Pick<TextCandidate, 'read'>, limit: number): string {
+  const bytes = read(limit)
+  if (bytes.length > limit)
+    throw new UnsuitableError(`more than ${limit} bytes, which is the limit`)
+  if (!isUtf8(bytes)) throw new UnsuitableError('not UTF-8 text')
+  if (bytes.includes(0)) throw new UnsuitableError('contains NUL characters')
+  return utf8Text(bytes)
 }
 
 /** The source that the user must name. */

@@ -11,15 +11,13 @@ import { StoreError } from '../../errors.ts'
 import { attempt, errnoOf, readUpTo, systemProblem } from '../../home/files.ts'
 import { memoriesMax, pathSegmentsMax } from '../../limits.ts'
 import { TimeSlice } from '../../time-slice.ts'
+import { HeldDirectory, withParent } from '../machine/held-directory.ts'
 import { type FoundTexts, type LeftOutPart, UnsuitableError } from './source.ts'
 
 /** A larger tree is no place of memories; the user may have named the root of a disk. */
 const ENTRIES_MAX = 2 * memoriesMax
 
-/** Where the system shows the open files of this process: files opened below appear there. */
-const OPEN_FILES = process.platform === 'linux' ? '/proc/self/fd' : undefined
-
-const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants
+const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants
 /** Only the owner of a file may ask for it. */
 const O_NOATIME = process.platform === 'linux' ? constants.O_NOATIME : 0
 
@@ -31,14 +29,18 @@ interface FoundFiles extends Omit<FoundTexts, 'candidates'> {
 /** Why a file or a directory with this name is left out; undefined if it is not. */
 export type TreeRule = (name: string, isDirectory: boolean) => string | undefined
 
-/** Everything below a directory, whose names begin with `root` where it is reported. */
+/**
+ * Everything below a directory, whose names begin with `root` where it is reported. `look` gets
+ * each regular file, by its name and by a path that is valid for the time of the call.
+ */
 export async function findTree(
   root: string,
   rule: TreeRule,
   signal: AbortSignal | undefined,
+  look: (name: string, place: string) => void = () => undefined,
 ): Promise<FoundFiles> {
-  const walk = new Walk(root, rule, new TimeSlice(signal))
-  const held = attempt('list a directory', root, () => openDirectory(root, 0))
+  const walk = new Walk({ root, rule, look, slice: new TimeSlice(signal) })
+  const held = attempt('list a directory', root, () => HeldDirectory.open(root))
   await walk.visit(held, '', 1).finally(() => held.close())
   const { files, leftOut, unsuitable } = walk
   return { files: files.toSorted(), leftOut: sorted(leftOut), unsuitable: sorted(unsuitable) }
@@ -46,21 +48,9 @@ export async function findTree(
 
 /** At most `limit` bytes, and one more, of a file of the tree. Throws an `UnsuitableError`. */
 export function readInTree(root: string, name: string, limit: number): Uint8Array {
-  const segments = name.split('/')
-  const last = segments.pop() ?? ''
-  return suitably(() => {
-    let held = openDirectory(root, 0)
-    try {
-      for (const segment of segments) {
-        const next = openDirectory(held.place(segment), O_NOFOLLOW)
-        held.close()
-        held = next
-      }
-      return readRegular(held.place(last), O_NOFOLLOW, limit)
-    } finally {
-      held.close()
-    }
-  })
+  return suitably(() =>
+    withParent(root, name, (parent, last) => readRegular(parent.place(last), O_NOFOLLOW, limit)),
+  )
 }
 
 /** The same for a file that the user has named. */
@@ -68,48 +58,29 @@ export function readNamedFile(path: string, limit: number): Uint8Array {
   return suitably(() => readRegular(path, 0, limit))
 }
 
-/** An open directory, which remains the same one even if its path leads elsewhere. */
-class HeldDirectory {
-  readonly #file: number
-  readonly #path: string
-
-  constructor(file: number, path: string) {
-    this.#file = file
-    this.#path = path
-  }
-
-  place(name: string): string {
-    return join(OPEN_FILES === undefined ? this.#path : `${OPEN_FILES}/${this.#file}`, name)
-  }
-
-  close(): void {
-    closeSync(this.#file)
-  }
-}
-
-function openDirectory(path: string, flags: number): HeldDirectory {
-  return new HeldDirectory(openSync(path, O_RDONLY | O_DIRECTORY | flags), path)
+interface WalkParts {
+  readonly root: string
+  readonly rule: TreeRule
+  readonly look: (name: string, place: string) => void
+  readonly slice: TimeSlice
 }
 
 class Walk {
   readonly files: string[] = []
   readonly leftOut: LeftOutPart[] = []
   readonly unsuitable: LeftOutPart[] = []
-  readonly #root: string
-  readonly #rule: TreeRule
-  readonly #slice: TimeSlice
+  readonly #parts: WalkParts
   #entries = 0
 
-  constructor(root: string, rule: TreeRule, slice: TimeSlice) {
-    this.#root = root
-    this.#rule = rule
-    this.#slice = slice
+  constructor(parts: WalkParts) {
+    this.#parts = parts
   }
 
   async visit(held: HeldDirectory, below: string, depth: number): Promise<void> {
     const options = { withFileTypes: true, encoding: 'buffer' } as const
+    const { slice } = this.#parts
     for (const entry of suitably(() => readdirSync(held.place('.'), options))) {
-      if (this.#slice.isOver()) await this.#slice.next()
+      if (slice.isOver()) await slice.next()
       this.#entries += 1
       if (this.#entries > ENTRIES_MAX) throw tooLarge()
       const name = `${below}${entry.name.toString()}`
@@ -129,17 +100,22 @@ class Walk {
     const isSpecial = !isDirectory && !entry.isFile()
     const reason = entry.isSymbolicLink()
       ? 'symbolic link'
-      : (this.#rule(own, isDirectory) ?? (isSpecial ? 'pipe, socket or device' : undefined))
-    if (reason !== undefined) this.leftOut.push({ origin: join(this.#root, name), reason })
-    else if (entry.isFile()) this.files.push(name)
+      : (this.#parts.rule(own, isDirectory) ?? (isSpecial ? 'pipe, socket or device' : undefined))
+    if (reason !== undefined) this.leftOut.push({ origin: join(this.#parts.root, name), reason })
+    else if (entry.isFile()) this.#takeFile(held.place(own), name)
     else if (depth > pathSegmentsMax) this.#refuse(name, 'too many directories above it')
     else await this.#enter(held, own, name, depth)
+  }
+
+  #takeFile(place: string, name: string): void {
+    this.files.push(name)
+    this.#parts.look(name, place)
   }
 
   async #enter(held: HeldDirectory, own: string, name: string, depth: number): Promise<void> {
     let inner: HeldDirectory | undefined
     try {
-      inner = suitably(() => openDirectory(held.place(own), O_NOFOLLOW))
+      inner = suitably(() => held.enter(own))
       await this.visit(inner, `${name}/`, depth + 1)
     } catch (error) {
       if (!(error instanceof UnsuitableError)) throw error
@@ -150,7 +126,7 @@ class Walk {
   }
 
   #refuse(name: string, reason: string): void {
-    this.unsuitable.push({ origin: join(this.#root, name), reason })
+    this.unsuitable.push({ origin: join(this.#parts.root, name), reason })
   }
 }
 

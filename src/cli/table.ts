@@ -12,6 +12,7 @@ const device: Load = () => import('./commands/members/device.ts')
 const engine: Load = () => import('./commands/serving/engine.ts')
 const guard: Load = () => import('./commands/guard.ts')
 const key: Load = () => import('./commands/members/key.ts')
+const mirror: Load = () => import('./commands/mirror.ts')
 const log: Load = () => import('./commands/log.ts')
 const read: Load = () => import('./commands/read.ts')
 const remote: Load = () => import('./commands/sharing/remote.ts')
@@ -51,6 +52,15 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     export: () => import('./commands/export.ts'),
     import: () => import('./commands/import.ts'),
     tool: () => import('./commands/tool.ts'),
+  },
+  'Keep files and memories the same': {
+    mirror,
+    'mirror list': mirror,
+    'mirror review': mirror,
+    'mirror confirm': mirror,
+    'mirror refill': mirror,
+    'mirror pause': mirror,
+    'mirror stop': mirror,
   },
   'Give agents the memory': {
     setup: () => import('./commands/setup.ts'),

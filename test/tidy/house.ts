@@ -7,12 +7,12 @@ import type { SourceFile } from './source.ts'
 
 /** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
-  'lines of src': 102_100,
-  'files of src': 629,
-  'lines of test and scripts': 122_600,
+  'lines of src': 104_950,
+  'files of src': 644,
+  'lines of test and scripts': 123_700,
   'percent of lines in src that are statements, at least': 50,
-  'files of src with one importer': 164,
-  'files of src of at most 40 lines': 46,
+  'files of src with one importer': 167,
+  'files of src of at most 40 lines': 47,
   'files side by side in a folder': 32,
   'files in the root of src/cli': 8,
   'files in src/store/sync': 14,

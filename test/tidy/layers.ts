@@ -137,6 +137,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   '@scure/bip39': ['src/format/fingerprint.ts'],
   'jsonc-parser': ['src/cli/setup/json-text.ts'],
   'smol-toml': ['src/cli/setup/toml-text.ts'],
+  chokidar: ['src/cli/mirror/watching.ts'],
   diff: ['cli', 'src/text/line-matches.ts', page],
   dompurify: [page],
   'fast-string-truncated-width': ['src/cli/text/table.ts'],

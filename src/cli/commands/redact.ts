@@ -20,6 +20,7 @@ import {
 import { asOption, dryRunOption, selectingAuthorOf, yesOption } from '../call/options.ts'
 import { writeNewFile } from '../machine/files.ts'
 import { isRealDirectory } from '../machine/memory-files.ts'
+import { eraseInMirrors, erasureLines } from '../mirror/erasure.ts'
 import { withStore } from '../store/open-store.ts'
 import { loadHistory } from '../store/points.ts'
 import {
@@ -121,7 +122,7 @@ async function redact(context: Context, input: Input): Promise<Answer> {
       const confirmed = await agree(context, input, plan, current)
       const request = { select, reason, current, confirmed }
       const redaction = await redactAgreed(context, input, store, request, author)
-      if (redaction !== undefined) return finish(context, input, store, redaction)
+      if (redaction !== undefined) return finish(context, input, store, { ...redaction, pattern })
     }
   })
 }
@@ -203,19 +204,24 @@ function explained(error: StoreError, state: string, hint?: string): StoreError 
   return new CommandError(error.code, `${error.message}; ${state}`, again, { output, details })
 }
 
+interface RedactionDone extends Redaction {
+  readonly pattern: RegExp | undefined
+}
+
 async function finish(
   context: Context,
   input: Input,
   store: MemoryStore,
-  { plan, certificate, pendingDevices }: Redaction,
+  { plan, certificate, pendingDevices, pattern }: RedactionDone,
 ): Promise<Answer> {
   const file = input.text('certificate')
   if (certificate !== undefined && file !== undefined) keepCertificate(certificate, file)
   const absence = input.flag('prove') ? await searchResidue(context, store, certificate) : undefined
+  const erasures = certificate === undefined ? [] : await eraseInMirrors(context, store, pattern)
   const { purgePending: pending, foreignPurges } = (await store.status()).storage
   const ink = inkOf(context)
   const proof = absence === undefined ? [] : residueLines(context, absence)
-  const rest = [...proof, ...foreignListsParagraph(foreignPurges)]
+  const rest = [...proof, ...erasureLines(erasures), ...foreignListsParagraph(foreignPurges)]
   return {
     text: [
       doneText(context, ink, { plan, certificate, file }),
@@ -234,8 +240,9 @@ async function finish(
       objects_to_erase: pending,
       foreign_lists: foreignPurges,
       ...(absence === undefined ? {} : { absence: residueJson(absence) }),
+      mirrors: erasures,
     },
-    exitCode: absence === undefined ? 0 : residueExitCode(absence),
+    exitCode: absence === undefined ? 0 : residueExitCode(absence, erasures),
     ...(certificate === undefined ? {} : { note: warnings }),
   }
 }

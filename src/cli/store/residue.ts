@@ -26,9 +26,13 @@ export function searchResidue(
   )
 }
 
-export function residueExitCode(absence: ResidueReport): number {
-  const { found, builtOnRedacted, textsOutside: outside } = absence
-  return found.length + builtOnRedacted.length + outside.length === 0 ? 0 : FOUND
+/** `elsewhere` are other places that were searched. */
+export function residueExitCode(
+  { found, builtOnRedacted, textsOutside: outside }: ResidueReport,
+  elsewhere: readonly { readonly suspects: readonly unknown[] }[] = [],
+): number {
+  const count = found.length + builtOnRedacted.length + outside.length
+  return count === 0 && elsewhere.every(({ suspects }) => suspects.length === 0) ? 0 : FOUND
 }
 
 export function residueLines(context: ReportPlace, absence: ResidueReport): readonly string[] {

@@ -39,6 +39,8 @@ export const cacheRole = {
   entry: 12,
   part: 13,
   erased: 14,
+  mirrors: 15,
+  mirror: 16,
 } as const
 export type CacheRole = keyof typeof cacheRole
 

@@ -6,6 +6,7 @@ import type { VersionGroup } from '../../../store/history/timeline.ts'
 import type { MemoryStore } from '../../../store/memory-store.ts'
 import type { StoreStatus } from '../../../store/store-report.ts'
 import type { Answer, Command, Context, Input } from '../../call/command.ts'
+import { attentionOfMirrors } from '../../mirror/attention.ts'
 import { attentionText, findAttention } from '../../store/attention.ts'
 import { withStoreOrTrail } from '../../store/open-store.ts'
 import { loadHistory } from '../../store/points.ts'
@@ -35,7 +36,10 @@ async function run(context: Context, input: Input): Promise<Answer> {
     const parts = [
       titleText(context, ink, status),
       await sessionsText(context, ink, store, status),
-      attentionText(context, ink, await findAttention(context, store, status)),
+      attentionText(context, ink, [
+        ...(await findAttention(context, store, status)),
+        ...attentionOfMirrors(context, store),
+      ]),
       `${ink.paint('dim', status.memories === 0 ? firstHint : undoHint)}\n`,
     ]
     return { text: parts.join('\n'), inked: true, json: pageJson([]) }

@@ -11,6 +11,7 @@ import type { RemoteStatus } from '../../../store/sync/remote-state.ts'
 import type { Answer, Command, Context, Input } from '../../call/command.ts'
 import { colourOption } from '../../call/options.ts'
 import { cacheBytes } from '../../machine/disk-usage.ts'
+import { attentionOfMirrors } from '../../mirror/attention.ts'
 import { attentionText, findAttention } from '../../store/attention.ts'
 import { auditHere, withStoreOrTrail } from '../../store/open-store.ts'
 import { type Ink, inkOf } from '../../terminal/ink.ts'
@@ -45,7 +46,10 @@ function status(context: Context, input: Input): Promise<Answer> {
   const ink = inkOf(context, input)
   const asMember = async (store: MemoryStore): Promise<Answer> => {
     const found = await store.status()
-    const attention = await findAttention(context, store, found)
+    const attention = [
+      ...(await findAttention(context, store, found)),
+      ...attentionOfMirrors(context, store),
+    ]
     const facts = [
       ...statusFacts(context, found),
       ...(input.flag('verbose') ? engineFacts(context, found) : []),

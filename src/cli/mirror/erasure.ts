@@ -1,0 +1,111 @@
+// After a redaction: brings the files of all mirrors to the state of the store, and searches the
+// mirrored directories for the erased text, in hidden and temporary files too. Names the places
+// that remain.
+
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { StoreError } from '../../errors.ts'
+import { attempt } from '../../home/files.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import type { Context } from '../call/command.ts'
+import { UnsuitableError } from '../import/source.ts'
+import { readNamedFile } from '../import/tree.ts'
+import { countText, listOf } from '../text/words.ts'
+import type { HeldPath, Mirror } from './mirror-state.ts'
+import { mirrorFiles, runnerOf } from './mirrors.ts'
+
+/** A larger file is named, and not searched. */
+const SEARCHED_BYTES_MAX = 64 * 2 ** 20
+
+export interface MirrorErasure {
+  readonly directory: string
+  /** Files that may hold an erased text, each with the reason. */
+  readonly suspects: readonly HeldPath[]
+}
+
+/** One for each mirror. `pattern` is that of the redaction, if it had one. */
+export async function eraseInMirrors(
+  context: Context,
+  store: MemoryStore,
+  pattern: RegExp | undefined,
+): Promise<readonly MirrorErasure[]> {
+  const erasures: MirrorErasure[] = []
+  for (const mirror of mirrorFiles(context, store.id).list()) {
+    const suspects = [
+      ...(await updateFiles(context, store, mirror)),
+      ...(pattern === undefined ? [] : searchFiles(mirror.directory, pattern)),
+    ]
+    erasures.push({ directory: mirror.directory, suspects })
+  }
+  return erasures
+}
+
+/** Empty if each of them is as it should be. */
+export function erasureLines(erasures: readonly MirrorErasure[]): readonly string[] {
+  return erasures.flatMap(({ directory, suspects }) => {
+    if (suspects.length === 0) return []
+    const count = countText(suspects.length, 'path', 'paths')
+    return [
+      `${directory} may hold erased texts, in ${count}:`,
+      listOf(suspects.map(({ path, reason }) => `${path}: ${reason}`)),
+    ]
+  })
+}
+
+async function updateFiles(
+  context: Context,
+  store: MemoryStore,
+  mirror: Mirror,
+): Promise<readonly HeldPath[]> {
+  if (mirror.isPaused) return [{ path: '/', reason: 'the mirror is paused' }]
+  try {
+    const runner = runnerOf(context, store, mirror)
+    try {
+      const { notes } = await runner.settle()
+      const { problem, leftOut } = notes
+      const held = leftOut.filter(({ reason }) => reason.includes('erased'))
+      return problem === undefined ? held : [{ path: '/', reason: problem }, ...held]
+    } finally {
+      await runner.close()
+    }
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    return [{ path: '/', reason: error.message }]
+  }
+}
+
+/** All files below, hidden ones too; no link is followed. */
+function searchFiles(directory: string, pattern: RegExp): readonly HeldPath[] {
+  const once = new RegExp(pattern.source, pattern.flags.replaceAll(/[gy]/g, ''))
+  const found: HeldPath[] = []
+  const visit = (below: string): void => {
+    const options = { withFileTypes: true } as const
+    const place = join(directory, below)
+    for (const entry of attempt('list a directory', place, () => readdirSync(place, options))) {
+      const path = `${below}/${entry.name}`
+      if (entry.isDirectory()) visit(path)
+      else if (entry.isFile()) {
+        const reason = reasonOf(join(directory, path), once)
+        if (reason !== undefined) found.push({ path, reason })
+      }
+    }
+  }
+  try {
+    visit('')
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    found.push({ path: '/', reason: error.message })
+  }
+  return found
+}
+
+function reasonOf(file: string, pattern: RegExp): string | undefined {
+  try {
+    const bytes = readNamedFile(file, SEARCHED_BYTES_MAX)
+    if (bytes.length > SEARCHED_BYTES_MAX) return 'too large to be searched'
+    return pattern.test(Buffer.from(bytes).toString('utf8')) ? 'holds the text' : undefined
+  } catch (error) {
+    if (error instanceof UnsuitableError) return error.message
+    throw error
+  }
+}

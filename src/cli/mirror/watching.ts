@@ -1,0 +1,190 @@
+// `mirror --watch`: keeps mirrors equal with the store until it is ended. Events of the file system
+// and the watch of the store only say that it is time for a pass; a pass looks at everything, and
+// one comes from time to time anyway, since events may be lost.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type FSWatcher, watch as watchFiles } from 'chokidar'
+import { hasCode } from '../../errors.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import type { Context } from '../call/command.ts'
+import { exitCodeOf } from '../terminal/output.ts'
+import { ownName } from './folder.ts'
+import type { Mirror } from './mirror-state.ts'
+import { mirrorFiles, runnerOf } from './mirrors.ts'
+import type { PassReport } from './pass.ts'
+import type { MirrorRunner } from './runner.ts'
+import { ruleOf } from './survey.ts'
+
+/** A look at everything, in case an event was lost, and where there are no events. */
+const POLL_MS = 30_000
+const POLL_WITHOUT_EVENTS_MS = 2000
+/** Events that come together are one. */
+const GATHER_MS = 60
+const STORE_LOOK_MS = 250
+/** What an agent writes is left to its hook for this time. */
+const HOOK_MS = 2000
+const RETRY_MS = 1000
+/** Exit codes of errors that another attempt does not fix. */
+const HOPELESS: ReadonlySet<number> = new Set([3, 7, 8, 11, 12])
+
+export interface WatchParts {
+  readonly context: Context
+  readonly store: MemoryStore
+  readonly signal: AbortSignal
+  /** Gets each pass that did something, or found something new to say. */
+  readonly report: (mirror: Mirror, report: PassReport) => void
+  readonly fail: (mirror: Mirror, error: unknown) => void
+}
+
+/** Until the signal. Throws an error that another attempt does not fix. */
+export async function watchMirrors(parts: WatchParts, only?: string): Promise<void> {
+  const ended = new AbortController()
+  const signal = AbortSignal.any([parts.signal, ended.signal])
+  const watched = new Map<string, WatchedMirror>()
+  const list = (): readonly Mirror[] =>
+    mirrorFiles(parts.context, parts.store.id)
+      .list()
+      .filter((mirror) => !mirror.isPaused && (only === undefined || mirror.id === only))
+  let failure: unknown
+  const wakeAll = (): void => {
+    for (const one of watched.values()) one.wake()
+  }
+  const following = followStore(parts.store, signal, wakeAll)
+  try {
+    while (!signal.aborted) {
+      const wanted = list()
+      for (const mirror of wanted) {
+        if (watched.has(mirror.id)) continue
+        const one = new WatchedMirror({ ...parts, signal }, mirror)
+        watched.set(mirror.id, one)
+        one.ended.catch((error: unknown) => {
+          failure ??= error
+          ended.abort()
+        })
+      }
+      for (const [id, one] of watched) {
+        if (wanted.some((mirror) => mirror.id === id)) continue
+        watched.delete(id)
+        await one.close()
+      }
+      await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined)
+    }
+  } finally {
+    ended.abort()
+    await Promise.allSettled([...watched.values()].map((one) => one.close()))
+    await following
+  }
+  if (failure !== undefined) throw failure
+}
+
+async function followStore(
+  store: MemoryStore,
+  signal: AbortSignal,
+  wake: () => void,
+): Promise<void> {
+  for await (const _ of store.watch({ signal, intervalMs: STORE_LOOK_MS })) wake()
+}
+
+class WatchedMirror {
+  /** Rejects with an error that another attempt does not fix. */
+  readonly ended: Promise<void>
+  readonly #parts: WatchParts
+  readonly #mirror: Mirror
+  readonly #runner: MirrorRunner
+  readonly #closing = new AbortController()
+  #events: FSWatcher | undefined
+  #hasEvents = false
+  #isDue = true
+  #woken: () => void = () => undefined
+  #lastProblem: string | undefined
+
+  constructor(parts: WatchParts, mirror: Mirror) {
+    this.#parts = parts
+    this.#mirror = mirror
+    this.#runner = runnerOf(parts.context, parts.store, mirror)
+    this.ended = this.#run(AbortSignal.any([parts.signal, this.#closing.signal]))
+  }
+
+  readonly wake = (): void => {
+    this.#isDue = true
+    this.#woken()
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await this.ended.catch(() => undefined)
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    try {
+      for (let next = 0; !signal.aborted;) {
+        await this.#wait(next, signal)
+        if (signal.aborted) return
+        this.#isDue = false
+        next = await this.#pass(signal)
+      }
+    } finally {
+      await this.#events?.close()
+      await this.#runner.close()
+    }
+  }
+
+  /** Returns when the next pass is due at the latest. */
+  async #pass(signal: AbortSignal): Promise<number> {
+    const settleMs = this.#mirror.hasHook ? HOOK_MS : undefined
+    try {
+      const report = await this.#runner.run({ signal, ...(settleMs && { settleMs }) })
+      const problem = report.notes.problem
+      if (isNews(report) || problem !== this.#lastProblem) this.#parts.report(this.#mirror, report)
+      this.#lastProblem = problem
+      if (problem === undefined) this.#listen()
+      if (report.isUnfinished) return settleMs ?? GATHER_MS * 3
+      return this.#hasEvents ? POLL_MS : POLL_WITHOUT_EVENTS_MS
+    } catch (error) {
+      if (signal.aborted || hasCode(error, 'cancelled')) return 0
+      if (HOPELESS.has(exitCodeOf(error))) throw error
+      this.#parts.fail(this.#mirror, error)
+      return RETRY_MS
+    }
+  }
+
+  /** Until it is woken and events have come in, or `ms` later. */
+  async #wait(ms: number, signal: AbortSignal): Promise<void> {
+    if (!this.#isDue) {
+      const woken = new AbortController()
+      this.#woken = () => woken.abort()
+      const either = AbortSignal.any([signal, woken.signal])
+      await sleep(ms, undefined, { signal: either }).catch(() => undefined)
+    }
+    if (this.#isDue) await sleep(GATHER_MS, undefined, { signal }).catch(() => undefined)
+  }
+
+  #listen(): void {
+    if (this.#events !== undefined) return
+    const rule = ruleOf(this.#mirror)
+    const { directory } = this.#mirror
+    const isLeftOut = (path: string): boolean => {
+      const segments = path.slice(directory.length + 1).split('/')
+      return segments.some((name) => name === ownName || (name !== '' && isHidden(rule, name)))
+    }
+    const options = { ignoreInitial: true, followSymlinks: false, ignored: isLeftOut }
+    this.#events = watchFiles(directory, options)
+      .on('all', this.wake)
+      .on('ready', () => {
+        this.#hasEvents = true
+        this.wake()
+      })
+      .on('error', () => {
+        // Too many directories, or a file system without events.
+        this.#hasEvents = false
+      })
+  }
+}
+
+function isHidden(rule: ReturnType<typeof ruleOf>, name: string): boolean {
+  return rule(name, true) !== undefined
+}
+
+function isNews({ saved, deleted, written, removed }: PassReport): boolean {
+  return saved + deleted + written + removed > 0
+}

@@ -1,0 +1,97 @@
+// `mirror` on the built command line: once, watched by one process while others write, and what its
+// user is asked.
+// @module-tag slow
+
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { ended, type Home, newHomeWithStore } from './cli-process.ts'
+
+function notesOf(home: Home): {
+  readonly directory: string
+  readonly write: (name: string, text: string) => void
+  readonly text: (name: string) => string | undefined
+} {
+  const directory = join(home.directory, 'notes')
+  mkdirSync(directory)
+  return {
+    directory,
+    write: (name, text) => writeFileSync(join(directory, name), text),
+    text: (name) => {
+      const path = join(directory, name)
+      return existsSync(path) ? readFileSync(path, 'utf8') : undefined
+    },
+  }
+}
+
+test('a directory is bound, listed, paused and let go', async () => {
+  const home = await newHomeWithStore()
+  const { directory, write, text } = notesOf(home)
+  write('a.md', 'a\n')
+  expect(await home.ok('mirror', 'notes')).toBe(`${directory} and /notes: saved 1 change\n`)
+  await home.ok('write', '/notes/b.md', '--text', 'b\n')
+  const { written, at } = JSON.parse(await home.ok('mirror', 'notes', '--json'))
+  expect([written, at, text('b.md')]).toEqual([1, '/notes', 'b\n'])
+  const { data } = JSON.parse(await home.ok('mirror', 'list', '--json'))
+  expect(data).toMatchObject([{ type: 'mirror', directory, files: 2, problem: null }])
+  await home.ok('mirror', 'pause', 'notes')
+  expect(await home.ok('mirror', 'list')).toContain('\tpaused\n')
+  const other = await home.call(['mirror', 'notes', '--at', '/elsewhere'])
+  expect([other.exitCode, other.stderr]).toEqual([4, expect.stringContaining('mirrored at /notes')])
+  await home.ok('mirror', 'stop', 'notes')
+  expect([text('a.md'), existsSync(join(directory, '.gitlocket-mirror'))]).toEqual(['a\n', false])
+  expect(await home.ok('cat', '/notes/a.md')).toBe('a\n')
+  expect((await home.call(['mirror', 'stop', 'notes'])).exitCode).toBe(3)
+})
+
+test('refuses the store itself, a file, and a directory within another mirror', async () => {
+  const home = await newHomeWithStore()
+  const { directory, write } = notesOf(home)
+  write('a.md', 'a\n')
+  mkdirSync(join(directory, 'deep'))
+  await home.ok('mirror', 'notes')
+  for (const words of [['notes/deep'], ['.'], ['notes/a.md'], ['missing']]) {
+    const refused = await home.call(['mirror', ...words])
+    expect([2, 4], words.join(' ')).toContain(refused.exitCode)
+  }
+  expect(JSON.parse(await home.ok('mirror', 'list', '--json')).data).toHaveLength(1)
+})
+
+test('a watcher carries changes both ways until it is ended', async () => {
+  const home = await newHomeWithStore()
+  const { write, text } = notesOf(home)
+  write('a.md', 'a\n')
+  await home.ok('mirror', 'notes')
+  const watcher = home.start(['mirror', '--watch', '--json'])
+  const stopped = ended(watcher)
+  await vi.waitFor(async () => {
+    write('b.md', 'b of the file\n')
+    expect((await home.call(['cat', '/notes/b.md'])).stdout).toBe('b of the file\n')
+  }, 60_000)
+  await home.ok('write', '/notes/c.md', '--text', 'c of the store\n')
+  await vi.waitFor(() => expect(text('c.md')).toBe('c of the store\n'), 60_000)
+  watcher.kill('SIGTERM')
+  expect((await stopped).exitCode).toBe(0)
+})
+
+test('status names deletions that wait, and a redaction reaches the file', async () => {
+  const home = await newHomeWithStore()
+  const { directory, write, text } = notesOf(home)
+  write('a.md', 'a\nSECRET-4711\n')
+  await home.ok('mirror', 'notes')
+  rmSync(join(directory, 'a.md'))
+  const held = await home.call(['mirror', 'notes'])
+  expect(held.stderr).toContain('mirror confirm')
+  const { needs_attention } = JSON.parse(await home.ok('status', '--json'))
+  expect(needs_attention).toMatchObject([{ kind: 'mirror_deletions' }])
+  await home.ok('mirror', 'refill', 'notes')
+  expect(text('a.md')).toContain('SECRET')
+  write('.hidden.txt', 'a copy of SECRET-4711\n')
+  const words = ['--matching', 'SECRET-\\d+', '--overwrite', '--yes', '--prove']
+  const redacted = await home.call(['redact', ...words])
+  expect(redacted.exitCode).toBe(11)
+  expect(redacted.stdout).toContain('/.hidden.txt: holds the text')
+  expect(text('a.md')).toBe('a\n[redacted]\n')
+  const residue = readdirSync(join(directory, '.gitlocket-mirror'))
+  expect(residue).toEqual(['marker'])
+})

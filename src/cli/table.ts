@@ -11,6 +11,7 @@ const certificate: Load = () => import('./commands/certificate.ts')
 const device: Load = () => import('./commands/members/device.ts')
 const engine: Load = () => import('./commands/serving/engine.ts')
 const guard: Load = () => import('./commands/guard.ts')
+const hook: Load = () => import('./commands/hook.ts')
 const key: Load = () => import('./commands/members/key.ts')
 const mirror: Load = () => import('./commands/mirror.ts')
 const log: Load = () => import('./commands/log.ts')
@@ -64,7 +65,10 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
   },
   'Give agents the memory': {
     setup: () => import('./commands/setup.ts'),
-    'hook session-start': () => import('./commands/hook.ts'),
+    'hook session-start': hook,
+    'hook user-prompt': hook,
+    'hook pre-compact': hook,
+    'hook session-end': hook,
     mcp: () => import('./commands/mcp.ts'),
   },
   'Look back': {

@@ -89,6 +89,9 @@ const calls: readonly Call[] = [
   ['setup cursor', 'setup'],
   ['setup cursor --dry-run', 'setup'],
   ['hook session-start', 'hook_session_start'],
+  ['hook user-prompt', 'hook_user_prompt'],
+  ['hook pre-compact', 'hook_pre_compact'],
+  ['hook session-end', 'hook_session_end'],
   ['workspace create other', 'workspace'],
   ['workspace list', page],
   ['store create notes', 'memory_store'],
@@ -121,7 +124,8 @@ test('every answer is a page or has a type', { tags: 'slow' }, async () => {
     const all = [...full, ...session, '--json']
     const env = { EDITOR: 'true' }
     // Only a process has a standard input.
-    const { stdout, stderr } = await (words === 'tool' ? home.run(all) : home.call(all, env))
+    const reads = /^(?:tool|hook user-prompt)$/.test(words)
+    const { stdout, stderr } = await (reads ? home.run(all) : home.call(all, env))
     expect(stdout, `${words}: ${stderr}`).toMatch(/^\{.*\}\n$/)
     const json = JSON.parse(stdout)
     found.push([words, typeOf(json)])

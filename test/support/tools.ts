@@ -20,6 +20,7 @@ const packages = {
   chromium: 'chromium',
   postgres: 'postgresql',
   pgbouncer: 'pgbouncer',
+  claude: 'the npm package @anthropic-ai/claude-code',
 } as const
 
 type Tool = keyof typeof packages

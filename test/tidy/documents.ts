@@ -39,7 +39,9 @@ export interface Document {
 
 /** One `#` title per document, and that on its first line. */
 export function titleLaw(document: Document): Violation[] {
-  const titles = withoutCode(document.text)
+  // A skill begins with its front matter.
+  const text = document.text.replace(/^---\n.*?\n---\n\n/s, '')
+  const titles = withoutCode(text)
     .split('\n')
     .flatMap((line, index) => (line.startsWith('# ') ? [index + 1] : []))
   if (titles.length === 1 && titles[0] === 1) return []

@@ -7,9 +7,9 @@ import type { SourceFile } from './source.ts'
 
 /** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
-  'lines of src': 104_950,
-  'files of src': 644,
-  'lines of test and scripts': 123_700,
+  'lines of src': 105_180,
+  'files of src': 645,
+  'lines of test and scripts': 124_550,
   'percent of lines in src that are statements, at least': 50,
   'files of src with one importer': 167,
   'files of src of at most 40 lines': 47,

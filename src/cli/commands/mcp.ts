@@ -3,15 +3,14 @@
 
 import { systemRandom } from '../../crypto/random.ts'
 import type { McpOptions } from '../../mcp/mcp.ts'
-import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { type Answer, type Command, type Context, type Input, usageError } from '../call/command.ts'
 import { readAgentEnvironment } from '../call/environment.ts'
-import { remoteAccess } from '../machine/remote-access.ts'
 import { repeat } from '../machine/repeat.ts'
 import { packageVersion } from '../own-package.ts'
 import { findAgentSession } from '../setup/agent-session.ts'
 import { withStore } from '../store/open-store.ts'
+import { syncQuietly } from '../store/quiet-sync.ts'
 import { errorText } from '../terminal/output.ts'
 import { storePath } from '../text/store-path.ts'
 import { syncIntervalOf } from '../text/times.ts'
@@ -39,7 +38,6 @@ export const commands: readonly Command[] = [
 
 /** For the sync at the end: a client that has ended waits a few seconds, then ends us. */
 const LAST_SYNC_MS = 5000
-const syncAuthor: Author = { actor: { type: 'service_account', id: 'gitlocket-mcp' } }
 
 async function mcp(context: Context, input: Input): Promise<Answer> {
   if (input.flag('json')) throw usageError('--json has no meaning here: all output is JSON', 'mcp')
@@ -117,21 +115,17 @@ async function syncAll(
   told: Map<string, string>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const access = remoteAccess(context)
-  let isDone = true
-  for (const { name: remote } of await store.remotes.list()) {
-    try {
-      await store.as(syncAuthor).sync({ remote, access, signal })
+  const outcomes = await syncQuietly(context, store, 'gitlocket-mcp', signal)
+  for (const [remote, error] of outcomes) {
+    if (error === undefined) {
       told.delete(remote)
-    } catch (error) {
-      if (signal.aborted) return false
-      isDone = false
-      const text = errorText(error, false, undefined)
-      if (told.get(remote) !== text) process.stderr.write(text)
-      told.set(remote, text)
+      continue
     }
+    const text = errorText(error, false, undefined)
+    if (told.get(remote) !== text) process.stderr.write(text)
+    told.set(remote, text)
   }
-  return isDone
+  return !signal.aborted && [...outcomes.values()].every((error) => error === undefined)
 }
 
 function random(): number {

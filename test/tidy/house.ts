@@ -12,7 +12,7 @@ const limits = {
   'lines of test and scripts': 124_550,
   'percent of lines in src that are statements, at least': 50,
   'files of src with one importer': 167,
-  'files of src of at most 40 lines': 47,
+  'files of src of at most 40 lines': 48,
   'files side by side in a folder': 32,
   'files in the root of src/cli': 8,
   'files in src/store/sync': 14,

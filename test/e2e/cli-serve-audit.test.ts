@@ -3,7 +3,7 @@
 // @module-tag slow
 
 import { spawn } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, truncateSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -188,6 +188,9 @@ function behavesWith(newHost: () => Promise<Host>): void {
     const ofIt = rest.filter((line) => line['memory_store_id'] === id)
     expect(activitiesOf(ofIt)).toEqual(['store_deleted'])
     expect((await server.stop()).exitCode).toBe(0)
+    // The export had the store open when it was erased.
+    const kept = [join(home.directory, '.local'), `${home.directory}/served`].flatMap(namesBelow)
+    expect(kept.filter((name) => name.includes(id))).toEqual([])
   })
 
   test('continues after a redaction', async () => {
@@ -261,6 +264,19 @@ describe('the lines of an audit', () => {
     },
   )
 
+  test('of other stores are printed if one cannot be read', async () => {
+    const host = await newHost()
+    const { home } = host
+    const [lost, kept] = [await host.newStore(), await host.newStore()]
+    const stores = join(home.directory, '.local/share/gitlocket/server/stores')
+    rmSync(join(stores, lost, 'HEAD'))
+    const { exitCode, stdout, stderr } = await home.call(['serve', 'audit'])
+    expect(exitCode).toBe(11)
+    expect(JSON.parse(stderr)).toMatchObject({ about: lost, code: 'not_a_store' })
+    const found = new Set(linesOf(stdout).map((line) => line['memory_store_id']))
+    expect([found.has(lost), found.has(kept), found.size]).toEqual([false, true, 2])
+  })
+
   test('need a server', async () => {
     const home = newHome()
     const { exitCode, stderr } = await home.call(['serve', 'audit'])
@@ -297,6 +313,10 @@ const FILES = 1000
 function documented(): Line {
   const text = readFileSync(new URL('../../docs/SERVER.md', import.meta.url), 'utf8')
   return JSON.parse(/^\{"type":"audit_event".*$/m.exec(text)?.[0] ?? '')
+}
+
+function namesBelow(directory: string): readonly string[] {
+  return existsSync(directory) ? readdirSync(directory, { recursive: true, encoding: 'utf8' }) : []
 }
 
 /** The files that cursors need. */

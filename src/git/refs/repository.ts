@@ -122,8 +122,14 @@ export function checkRepository(disk: Disk, directory: string): void {
   }
 }
 
-/** Creates the store's own directory, which a clone lacks. */
+/**
+ * Creates the store's own directory, which a clone lacks. Throws `not_a_store` if the store was
+ * deleted while this handle had it open: nothing of it may come back.
+ */
 export async function makeOwnDirectory(context: GitFileLockContext): Promise<void> {
+  if (context.disk.stat(context.directory) === undefined) {
+    throw new StoreError('not_a_store', 'The directory of the store no longer exists')
+  }
   await makeDurableDirectory(context.disk, context.ownDirectory)
 }
 

@@ -65,7 +65,10 @@ export class Upkeep {
     await state.alone(() => state.local.settle(this.#durable, state.snapshot))
   }
 
-  /** What a reader may not do, or cannot while another process holds the lock, loses nothing. */
+  /**
+   * What a reader may not do, or cannot while another process holds the lock or once the store is
+   * deleted, loses nothing.
+   */
   async #leave(): Promise<void> {
     const state = this.#state
     const { objects } = state
@@ -73,7 +76,7 @@ export class Upkeep {
       await objects.renew?.()
       await state.alone(() => state.local.leave(this.#durable, state.snapshot, state.history))
     } catch (error) {
-      if (hasCode(error, 'locked', 'storage_denied')) return
+      if (hasCode(error, 'locked', 'storage_denied', 'not_a_store')) return
       // An engine that does not answer keeps the earlier files.
       if (objects.renew === undefined || !hasCode(error, 'storage_failed', 'not_found')) throw error
     }

@@ -1,7 +1,7 @@
 // The store as a whole: opening, other handles, lost caches, passphrases, recovery,
 // restored backups, and stock git on the repository.
 
-import { chmodSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import {
   type Change,
@@ -84,6 +84,17 @@ describe('opening', () => {
     await store.close()
     await expect(createStore(place)).rejects.toMatchObject({ code: 'store_exists' })
     await (await reopen(place)).close()
+  })
+
+  test('a reader leaves nothing of a store that is deleted while it is open', async () => {
+    const { store, place } = await newStore()
+    const reader = await reopen(place)
+    await store.as(author).apply([create('/a')])
+    await store.close()
+    expect((await reader.read('/a'))?.path).toBe('/a')
+    rmSync(place.directory, { recursive: true })
+    await reader.close()
+    expect(existsSync(place.directory)).toBe(false)
   })
 
   test('a closed store refuses, and closing twice is harmless', async () => {

@@ -2,28 +2,8 @@
 // no commit to count it.
 
 import { expect, test } from 'vitest'
-import { type Disk, systemDisk } from '../../../src/disk/disk.ts'
+import { countedDisk } from '../../support/counted-disk.ts'
 import { author, newStore } from '../../support/stores.ts'
-
-/** A disk that counts the reads of packs. */
-function countedDisk(): { readonly disk: Disk; readonly counts: { reads: number } } {
-  const counts = { reads: 0 }
-  const packs = new Set<number>()
-  const opened = <Fd extends number | undefined>(path: string, fd: Fd): Fd => {
-    if (fd !== undefined && path.endsWith('.pack')) packs.add(fd)
-    return fd
-  }
-  const disk: Disk = {
-    ...systemDisk,
-    open: (path, mode) => opened(path, systemDisk.open(path, mode)),
-    openExisting: (path, mode) => opened(path, systemDisk.openExisting(path, mode)),
-    read(fd, into, position) {
-      if (packs.has(fd)) counts.reads += 1
-      return systemDisk.read(fd, into, position)
-    },
-  }
-  return { disk, counts }
-}
 
 test('does not read the newest texts again after they are packed', async () => {
   const { disk, counts } = countedDisk()

@@ -1,5 +1,6 @@
 // A pooler in front of the database that gives a connection to one transaction at a time: PgBouncer
 // as Debian has it, which knows no prepared statements.
+// @module-tag slow
 
 import { randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../clock.ts'
 import { type Random, systemRandom } from '../crypto/random.ts'
 import { systemDisk } from '../disk/disk.ts'
 import { unsyncedDisk } from '../disk/unsynced-disk.ts'
-import { StoreError } from '../errors.ts'
+import { hasCode, StoreError } from '../errors.ts'
 import { findRepository } from '../git/replica/replica-repository.ts'
 import type { LogPosition } from '../git/replica/shared-log.ts'
 import { type BackupReport, noHostError } from '../hosting/backup.ts'
@@ -87,6 +87,7 @@ const statements = sqlStatements({
   clearOwn: 'delete from gl_own',
   clearMarks: 'delete from gl_mark',
   clearRecords: 'delete from gl_record',
+  clearChanges: 'delete from gl_change',
   clearLists: 'delete from gl_list',
 })
 
@@ -99,6 +100,7 @@ const cleared = [
   'clearMarks',
   'clearLists',
   'clearRecords',
+  'clearChanges',
 ] as const
 
 export class EngineBackend implements HostBackend {
@@ -111,6 +113,7 @@ export class EngineBackend implements HostBackend {
   readonly #replicas: Replicas
   readonly #jobs: Jobs
   readonly #seen: SeenGenerations = new Map()
+  readonly #records: Pick<SqlRecords<object>, 'check'>[] = []
   #isFilling = false
 
   /** Throws `upgrade_required`, `invalid_input` for the address, or a storage code. */
@@ -187,8 +190,9 @@ export class EngineBackend implements HostBackend {
     }
   }
 
-  ready(): Promise<void> {
-    return this.#engine.ready()
+  async ready(): Promise<void> {
+    await this.#engine.ready()
+    for (const records of this.#records) await records.check()
   }
 
   async close(): Promise<void> {
@@ -196,11 +200,13 @@ export class EngineBackend implements HostBackend {
     await this.#engine.close()
   }
 
-  openRecords<T extends object>(options: RecordsOptions<T>): Promise<HostRecords<T>> {
+  async openRecords<T extends object>(options: RecordsOptions<T>): Promise<HostRecords<T>> {
     const { owner } = this
     const isFilling = this.#isFilling
     const parts = { pool: this.#engine.pool, owner, seen: this.#seen, isFilling }
-    return SqlRecords.open({ ...options, ...parts })
+    const records = await SqlRecords.open({ ...options, ...parts })
+    this.#records.push(records)
+    return records
   }
 
   async heads(): Promise<ReadonlyMap<string, string>> {
@@ -273,7 +279,11 @@ export class EngineBackend implements HostBackend {
 
   async #acceptRestored(notice: (notice: HostNotice) => void): Promise<AcceptReport> {
     if ((await this.contents()) !== 'host') throw noHostError()
-    const catalogue = await Catalogue.open(this, notice, false)
+    const catalogue = await Catalogue.open(this, notice, false).catch((error: unknown) => {
+      // A row of it was put back alone.
+      if (hasCode(error, 'rolled_back')) return Catalogue.open(this, notice, true)
+      throw error
+    })
     const storeIds = (await catalogue.stores()).map(({ storeId }) => storeId)
     const [failed, unsynced]: [string[], string[]] = [[], []]
     for (const storeId of storeIds) {

@@ -37,6 +37,10 @@ export const schema: readonly string[] = [
      primary key (list, kind, id))`,
   `create index if not exists gl_record_by_time
      on gl_record (list, kind, scope, time desc, id desc)`,
+  // Which rows the newest changes wrote or removed: a hint for servers (row-index.ts).
+  `create table if not exists gl_change (
+     list text, generation bigint, kind text, id text collate "C", removed boolean not null,
+     primary key (list, generation, kind, id))`,
   `create table if not exists gl_mark (
      store text, state text, at timestamptz not null, primary key (store, state))`,
   'create table if not exists gl_job (name text primary key, holder text, until timestamptz)',

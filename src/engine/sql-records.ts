@@ -1,9 +1,10 @@
 // The records of a host in PostgreSQL: a sealed row for each (hosting/sealed-row.ts). The changes
 // of one list follow each other: each holds the row of the list, raises its generation, and seals
-// that. A generation that is lower than one seen before is an older state that was put back.
+// that with a digest of all rows. A generation that is lower than one seen before is an older state
+// that was put back, and so is a row that is not the one of the digest (row-index.ts).
 
-import { utf8, utf8Text } from '../bytes.ts'
-import { StoreError } from '../errors.ts'
+import { equalBytes } from '../bytes.ts'
+import { hasCode, StoreError } from '../errors.ts'
 import type { RecordsOptions, RecordsRole } from '../hosting/host-backend.ts'
 import type {
   HostRecords,
@@ -12,57 +13,30 @@ import type {
   RecordQuery,
   RecordsSnapshot,
   RecordStep,
-  RecordStepOn,
   RecordTally,
   StoredRecord,
 } from '../hosting/host-records.ts'
 import { sealList } from '../hosting/list-file.ts'
-import { openRow, type SealedRow, type SealedRowPlace, sealRow } from '../hosting/sealed-row.ts'
-import { type CacheOwner, openCache, sealCache, untilPadding } from '../store/local/sealed-cache.ts'
-import { Coalescer } from './coalescer.ts'
 import {
-  type EnginePool,
-  type Query,
-  type SqlResult,
-  type SqlStatement,
-  sqlStatements,
-} from './pool.ts'
+  type ListedRow,
+  type ListHead,
+  noRows,
+  openHead,
+  RowDigest,
+  sealHead,
+} from '../hosting/list-head.ts'
+import { openRow } from '../hosting/sealed-row.ts'
+import type { CacheOwner } from '../store/local/sealed-cache.ts'
+import { Coalescer } from './coalescer.ts'
+import type { EnginePool, Query, SqlResult, SqlStatement } from './pool.ts'
+import { boundOf, RecordChange, tallyOf } from './record-change.ts'
+import { recordStatements } from './record-statements.ts'
+import { mixedRows, RowIndex } from './row-index.ts'
 
 /** More than the changes that a database can lose when it is put back. */
 const GENERATIONS_LOST = 2 ** 20
 /** Rows that a page reads at a time, until it has the wanted ones. */
 const PAGE_ROWS = 200
-
-const columns = 'id, scope, time, weight, generation, body'
-const statements = sqlStatements({
-  shareEngine: 'select from gl_engine for share',
-  findFilling: `select from gl_mark where store = '' and state = 'filling'`,
-  findList: 'select generation, head from gl_list where list = $1',
-  addList:
-    'insert into gl_list (list, generation, head) values ($1, $2, $3) on conflict do nothing',
-  holdList: 'select generation, head from gl_list where list = $1 for update',
-  moveList: 'update gl_list set generation = $2, head = $3 where list = $1',
-  findRecords: `select kind, ${columns} from gl_record
-    where list = $1 and (kind, id) in (select * from unnest($2::text[], $3::text[]))`,
-  addedRecords: `select ${columns} from gl_record where list = $1 and kind = $2 order by added, id`,
-  newestRecords: `select ${columns} from gl_record where list = $1 and kind = $2
-    order by time desc, id desc`,
-  countRecords: 'select count(*) from gl_record where list = $1 and kind = $2',
-  pageRecords: `select ${columns} from gl_record where list = $1 and kind = $2 and scope = $3
-    and time >= $4 and time <= $5 and (time, id) < ($6, $7) and ($8::text[] is null or id = any($8))
-    order by time desc, id desc limit $9`,
-  tallyRecords: `select count(*), coalesce(sum(weight), 0) as weight from gl_record
-    where list = $1 and kind = $2 and scope = $3 and time > $4`,
-  addRecord: `insert into gl_record (list, kind, id, scope, time, weight, generation, added, body)
-    values ($1, $2, $3, $4, $5, $6, $7, $7, $8) on conflict do nothing`,
-  replaceRecord: `update gl_record set weight = $5, generation = $6, body = $7
-    where list = $1 and kind = $2 and id = $3 and generation = $4`,
-  removeRecord: 'delete from gl_record where list = $1 and kind = $2 and id = $3',
-  expectRecord: `select from gl_record
-    where list = $1 and kind = $2 and id = $3 and generation = $4`,
-  clearRecords: 'delete from gl_record where list = $1 and kind = $2 and scope = $3',
-  expireRecords: 'delete from gl_record where list = $1 and kind = $2 and time <= $3',
-})
 
 /** The newest generations that this server has seen. */
 export type SeenGenerations = Map<RecordsRole, number>
@@ -77,15 +51,26 @@ export interface SqlRecordsParts<T> extends RecordsOptions<T> {
 
 type SqlRow = SqlResult['rows'][number]
 
+/** A row that is not the newest one of its record, or is missing. */
+const MIXED = Symbol('mixed')
+/** Readings of a row that another server may be changing. */
+const ATTEMPTS = 8
+
+type AskedValue = string | number | null | readonly string[]
+
 interface WantedRecord {
   readonly kind: string
   readonly id: string
 }
 
 export class SqlRecords<T extends object> implements HostRecords<T> {
+  wasRolledBack = false
   readonly #parts: SqlRecordsParts<T>
-  readonly #finding: Coalescer<WantedRecord, SqlRow | undefined>
-  #wasRolledBack = false
+  readonly #finding: Coalescer<WantedRecord, SqlRow | undefined | typeof MIXED>
+  readonly #digest: RowDigest
+  readonly #index: RowIndex
+  #opened: { readonly bytes: Uint8Array; readonly head: ListHead } | undefined
+  #isMixed = false
 
   /** Throws `rolled_back`, `wrong_key` or a storage code. */
   static async open<T extends object>(parts: SqlRecordsParts<T>): Promise<SqlRecords<T>> {
@@ -98,11 +83,17 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
 
   private constructor(parts: SqlRecordsParts<T>) {
     this.#parts = parts
+    const { pool, owner, role } = parts
     this.#finding = new Coalescer((wanted) => this.#findRows(wanted))
+    this.#digest = new RowDigest(owner, role)
+    this.#index = new RowIndex({ pool, owner, role, headOf: (row) => this.#note(row, this.#seen) })
   }
 
-  get wasRolledBack(): boolean {
-    return this.#wasRolledBack
+  /** Throws `rolled_back` as long as a row that was refused is not put right. */
+  async check(): Promise<void> {
+    if (!this.#isMixed) return
+    await this.#index.check()
+    this.#isMixed = false
   }
 
   /** A database has no bound of its own. */
@@ -112,16 +103,17 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
     // No text of PostgreSQL has it, and no record.
     if (id.includes('\0')) return undefined
     const row = await this.#finding.ask({ kind: String(table), id })
+    if (row === MIXED) throw this.#mixed()
     return row && { record: this.#open(table, row), revision: String(row['generation']) }
   }
 
   async list<K extends keyof T>(table: K): Promise<readonly T[K][]> {
-    const { rows } = await this.#ask(this.#listing(table), table)
+    const rows = await this.#askRows(this.#listing(table), table, [])
     return rows.map((row) => this.#open(table, row))
   }
 
   async count(table: keyof T): Promise<number> {
-    const [row] = (await this.#ask('countRecords', table)).rows
+    const [row] = (await this.#ask('countRecords', [String(table)])).rows
     return Number(row?.['count'])
   }
 
@@ -132,7 +124,7 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
     for (let after: RecordPosition | undefined = query.after; ;) {
       const from = [boundOf(after?.time ?? Infinity), after?.id ?? '']
       const values = [scope, ...bounds, ...from, among ?? null, PAGE_ROWS]
-      const { rows } = await this.#ask('pageRecords', table, ...values)
+      const rows = await this.#askRows('pageRecords', table, values)
       for (const row of rows) {
         const record = this.#open(table, row)
         if (isWanted(record)) found.push(record)
@@ -145,7 +137,7 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
   }
 
   async tally(table: keyof T, scope: string, after: number): Promise<RecordTally> {
-    return tallyOf(await this.#ask('tallyRecords', table, scope, boundOf(after)))
+    return tallyOf(await this.#ask('tallyRecords', [String(table), scope, boundOf(after)]))
   }
 
   async change(steps: readonly RecordStep<T>[]): Promise<boolean> {
@@ -153,11 +145,13 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
     let generation = 0
     const isMade = await pool.repeatTransaction(async (query) => {
       const seen = this.#seen
-      generation = this.#note((await query(statements.holdList, [role])).rows[0], seen) + 1
-      await query(statements.moveList, [role, generation, this.#sealHead(generation)])
+      const head = this.#note((await query(recordStatements.holdList, [role])).rows[0], seen)
+      generation = head.generation + 1
+      const change = this.#begin(query, { ...head, generation })
       for (const step of steps) {
-        if (!(await this.#take(query, step, generation))) return false
+        if (!(await change.take(step))) return false
       }
+      await change.finish()
       return true
     })
     if (isMade) this.#see(generation)
@@ -170,11 +164,16 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
     const lists: Partial<Record<keyof T, readonly T[keyof T][]>> = {}
     let generation = 0
     await pool.repeatTransaction(async (query) => {
-      generation = this.#note((await query(statements.holdList, [role])).rows[0], this.#seen)
+      const head = this.#note((await query(recordStatements.holdList, [role])).rows[0], this.#seen)
+      generation = head.generation
+      const listed: ListedRow[] = []
       for (const table of this.#tableNames()) {
-        const { rows } = await query(statements[this.#listing(table)], [role, String(table)])
+        const kind = String(table)
+        const { rows } = await query(recordStatements[this.#listing(table)], [role, kind])
         lists[table] = rows.map((row) => this.#open(table, row))
+        listed.push(...rows.map((row) => listedOf({ ...row, kind })))
       }
+      if (!equalBytes(this.#digest.of(listed), head.digest)) throw this.#mixed()
       return true
     })
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each table was read
@@ -182,35 +181,40 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
     return { lists: value, bytes: sealList(owner, role, { generation, value }) }
   }
 
+  #begin(query: Query, head: ListHead): RecordChange<T> {
+    return new RecordChange({ ...this.#parts, query }, head)
+  }
+
   #listing(table: keyof T): 'newestRecords' | 'addedRecords' {
     return this.#parts.tables[table].order === 'newest' ? 'newestRecords' : 'addedRecords'
   }
 
   async #makeFirst(): Promise<void> {
-    const { pool, role, first, firstAbove = 0, acceptRolledBack } = this.#parts
-    if ((await pool.repeat(statements.findList, [role])).count > 0) return
+    const { pool, owner, role, first, firstAbove = 0, acceptRolledBack } = this.#parts
+    if ((await pool.repeat(recordStatements.findList, [role])).count > 0) return
     if (this.#seen > 0 && !acceptRolledBack) throw this.#rolledBack()
     await pool.repeatTransaction(async (query) => {
       // No one begins to fill it until this ends.
-      await query(statements.shareEngine, [])
+      await query(recordStatements.shareEngine, [])
       await this.#checkFilled((statement) => query(statement, []))
       // Another server may be as early.
       const generation = Math.max(this.#seen, firstAbove) + 1
-      const values = [role, generation, this.#sealHead(generation)]
-      if ((await query(statements.addList, values)).count === 0) return false
+      const head = { generation, digest: noRows, since: generation }
+      const values = [role, generation, sealHead(owner, role, head)]
+      if ((await query(recordStatements.addList, values)).count === 0) return false
+      const change = this.#begin(query, head)
       const lists = first()
       for (const table of this.#tableNames()) {
-        for (const record of lists[table]) {
-          await this.#take(query, { kind: 'add', table, record }, generation)
-        }
+        for (const record of lists[table]) await change.take({ kind: 'add', table, record })
       }
+      await change.finish()
       return true
     })
   }
 
   /** Throws `storage_failed` while a backup is restored, and after a crash in it. */
   async #checkFilled(ask: (statement: SqlStatement) => Promise<SqlResult>): Promise<void> {
-    if (this.#parts.isFilling || (await ask(statements.findFilling)).count === 0) return
+    if (this.#parts.isFilling || (await ask(recordStatements.findFilling)).count === 0) return
     throw new StoreError(
       'storage_failed',
       'The engine is half filled: if no restore runs, run `gitlocket serve restore` again',
@@ -221,17 +225,30 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
   async #checkNewest(): Promise<void> {
     const { pool, role, acceptRolledBack } = this.#parts
     const seen = this.#seen
-    const [row] = (await pool.repeat(statements.findList, [role])).rows
-    const found = this.#generationOf(row)
-    if (!acceptRolledBack) {
-      this.#note(row, seen)
-      return
+    const [row] = (await pool.repeat(recordStatements.findList, [role])).rows
+    try {
+      await this.#index.follow(this.#note(row, seen))
+    } catch (error) {
+      if (!acceptRolledBack || !hasCode(error, 'rolled_back')) throw error
+      this.wasRolledBack = true
     }
-    // Above what other servers remember, too.
-    const generation = Math.max(seen, found) + GENERATIONS_LOST
-    await pool.repeat(statements.moveList, [role, generation, this.#sealHead(generation)])
+    if (acceptRolledBack) await this.#acceptRows()
+  }
+
+  async #acceptRows(): Promise<void> {
+    const { pool, role } = this.#parts
+    let generation = 0
+    await pool.repeatTransaction(async (query) => {
+      const [row] = (await query(recordStatements.holdList, [role])).rows
+      // Above what other servers remember, too.
+      generation = Math.max(this.#seen, this.#headOf(row).generation) + GENERATIONS_LOST
+      const { rows } = await query(recordStatements.allRows, [role])
+      const digest = this.#digest.of(rows.filter((one) => one['head'] === null).map(listedOf))
+      await this.#begin(query, { generation, digest, since: generation }).finish()
+      return true
+    })
     this.#see(generation)
-    this.#wasRolledBack = found < seen
+    this.#index.forget()
   }
 
   get #seen(): number {
@@ -243,35 +260,43 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
   }
 
   /**
-   * The generation of a list, which must be as new as any that was seen before it was asked for.
-   * Throws `rolled_back`.
+   * The head of a list, which must be as new as any that was seen before it was asked for. Throws
+   * `rolled_back`.
    */
-  #note(row: SqlRow | undefined, seen: number): number {
-    const generation = this.#generationOf(row)
-    if (generation < seen) throw this.#rolledBack()
-    this.#see(generation)
-    return generation
+  #note(row: SqlRow | undefined, seen: number): ListHead {
+    const head = this.#headOf(row)
+    if (head.generation < seen) throw this.#rolledBack()
+    this.#see(head.generation)
+    return head
   }
 
-  /** Throws `wrong_key` unless this identity sealed it. */
-  #generationOf(row: SqlRow | undefined): number {
-    if (row === undefined) return 0
+  /** Throws `wrong_key` unless this identity sealed it, and `upgrade_required`. */
+  #headOf(row: SqlRow | undefined): ListHead {
+    if (row === undefined) return { generation: 0, digest: noRows, since: 0 }
     const { owner, role } = this.#parts
-    const { generation, head } = row
+    const [bytes, generation] = [row['head'], Number(row['generation'])]
+    if (!(bytes instanceof Uint8Array)) throw foreign(role)
+    const opened = this.#opened
+    const isKnown = opened?.head.generation === generation && equalBytes(opened.bytes, bytes)
+    if (isKnown) return opened.head
     try {
-      if (!(head instanceof Uint8Array)) throw new TypeError('a list has no head')
-      const place = { role, generation: Number(generation) }
-      const plain = openCache({ ...owner, storeId: LIST }, place, new Uint8Array(head))
-      if (utf8Text(untilPadding(plain)) === role) return Number(generation)
+      const copy = new Uint8Array(bytes)
+      const head = openHead(owner, role, generation, copy)
+      this.#opened = { bytes: copy, head }
+      return head
     } catch (error) {
+      if (hasCode(error, 'upgrade_required')) throw error
       throw foreign(role, error)
     }
-    throw foreign(role)
   }
 
-  #sealHead(generation: number): Uint8Array {
-    const { owner, role } = this.#parts
-    return sealCache({ ...owner, storeId: LIST }, { role, generation }, utf8(role))
+  /** Rows of this list are not those of its newest state. */
+  #mixed(): StoreError {
+    const { role, notice } = this.#parts
+    const error = mixedRows(role)
+    if (!this.#isMixed) notice({ about: role, error })
+    this.#isMixed = true
+    return error
   }
 
   #rolledBack(): StoreError {
@@ -288,105 +313,81 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
     return Object.keys(this.#parts.tables) as (keyof T)[]
   }
 
-  async #findRows(wanted: readonly WantedRecord[]): Promise<readonly (SqlRow | undefined)[]> {
-    const { pool, role } = this.#parts
-    const values = [role, wanted.map(({ kind }) => kind), wanted.map(({ id }) => id)]
-    const seen = this.#seen
-    const [list, { rows }] = await Promise.all([
-      pool.repeat(statements.findList, [role]),
-      pool.repeat(statements.findRecords, values),
-    ])
-    this.#note(list.rows[0], seen)
-    const found = new Map(rows.map((row) => [`${String(row['kind'])} ${String(row['id'])}`, row]))
-    return wanted.map(({ kind, id }) => found.get(`${kind} ${id}`))
+  async #findRows(
+    wanted: readonly WantedRecord[],
+  ): Promise<readonly (SqlRow | undefined | typeof MIXED)[]> {
+    const values = [wanted.map(({ kind }) => kind), wanted.map(({ id }) => id)]
+    for (let attempt = 1; ; attempt += 1) {
+      const { rows } = await this.#ask('findRecords', values)
+      const found = new Map(rows.map((row) => [`${String(row['kind'])} ${String(row['id'])}`, row]))
+      const answers = wanted.map(({ kind, id }) => {
+        const row = found.get(`${kind} ${id}`)
+        return this.#isNewest(kind, id, row) ? row : MIXED
+      })
+      if (attempt === ATTEMPTS || !answers.includes(MIXED)) return answers
+    }
   }
 
-  async #ask(
-    name: keyof typeof statements,
+  /** Rows of a table, each the newest of its record. Throws `rolled_back`. */
+  async #askRows(
+    name: 'addedRecords' | 'newestRecords' | 'pageRecords',
     table: keyof T,
-    ...values: readonly (string | number | null | readonly string[])[]
+    values: readonly AskedValue[],
+  ): Promise<readonly SqlRow[]> {
+    const kind = String(table)
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+      const { rows } = await this.#ask(name, [kind, ...values])
+      const areNewest = rows.every((row) => this.#isNewest(kind, String(row['id']), row))
+      const areAll = name === 'pageRecords' || this.#index.countOf(kind) === rows.length
+      if (areNewest && areAll) return rows
+    }
+    throw this.#mixed()
+  }
+
+  #isNewest(kind: string, id: string, row: SqlRow | undefined): boolean {
+    return this.#index.generationOf(kind, id) === (row && Number(row['generation']))
+  }
+
+  /** The index is then as new as the answer, or newer. */
+  async #ask(
+    name: keyof typeof recordStatements,
+    values: readonly AskedValue[],
   ): Promise<SqlResult> {
     const { pool, role } = this.#parts
     const seen = this.#seen
     const [list, result] = await Promise.all([
-      pool.repeat(statements.findList, [role]),
-      pool.repeat(statements[name], [role, String(table), ...values]),
+      pool.repeat(recordStatements.findList, [role]),
+      pool.repeat(recordStatements[name], [role, ...values]),
     ])
-    this.#note(list.rows[0], seen)
-    return result
-  }
-
-  /** Whether the step holds. */
-  async #take<K extends keyof T>(
-    query: Query,
-    step: RecordStepOn<T, K>,
-    generation: number,
-  ): Promise<boolean> {
-    const place = [this.#parts.role, String(step.table)]
-    const run = async (
-      name: keyof typeof statements,
-      ...values: readonly (string | number | Uint8Array)[]
-    ): Promise<boolean> => (await query(statements[name], [...place, ...values])).count > 0
-    switch (step.kind) {
-      case 'add': {
-        const { id, scope, time, weight, body } = this.#seal(step.table, step.record, generation)
-        return run('addRecord', id, scope, time, weight, generation, body)
-      }
-      case 'replace': {
-        const { id, weight, body } = this.#seal(step.table, step.record, generation)
-        return run('replaceRecord', id, Number(step.revision), weight, generation, body)
-      }
-      case 'remove':
-        return run('removeRecord', step.id)
-      case 'expect':
-        return run('expectRecord', step.id, Number(step.revision))
-      case 'clear':
-        await run('clearRecords', step.scope)
-        return true
-      case 'expire':
-        await run('expireRecords', boundOf(step.until))
-        return true
-      case 'bound':
-        break
+    const head = this.#note(list.rows[0], seen)
+    try {
+      await this.#index.follow(head)
+    } catch (error) {
+      throw hasCode(error, 'rolled_back') ? this.#mixed() : error
     }
-    const values = [...place, step.scope, boundOf(-Infinity)]
-    const { count, weight } = tallyOf(await query(statements.tallyRecords, values))
-    return count <= step.count && weight <= step.weight
-  }
-
-  #seal<K extends keyof T>(table: K, record: T[K], generation: number): SealedRow {
-    return sealRow(this.#place(table), record, generation)
+    return result
   }
 
   /** Throws `wrong_key` or `upgrade_required`. */
   #open<K extends keyof T>(table: K, { id, scope, time, weight, generation, body }: SqlRow): T[K] {
-    if (!(body instanceof Uint8Array)) throw foreign(this.#parts.role)
-    return openRow(this.#place(table), {
-      id: String(id),
-      scope: String(scope),
-      time: Number(time),
-      weight: Number(weight),
-      generation: Number(generation),
-      body: new Uint8Array(body),
-    })
-  }
-
-  #place<K extends keyof T>(table: K): SealedRowPlace<T[K]> {
     const { owner, role, tables } = this.#parts
-    return { owner, role, name: String(table), table: tables[table] }
+    if (!(body instanceof Uint8Array)) throw foreign(role)
+    return openRow(
+      { owner, role, name: String(table), table: tables[table] },
+      {
+        id: String(id),
+        scope: String(scope),
+        time: Number(time),
+        weight: Number(weight),
+        generation: Number(generation),
+        body: new Uint8Array(body),
+      },
+    )
   }
 }
 
-/** Stands where a store id does, for the head of a list. */
-const LIST = 'f'.repeat(32)
-
-function tallyOf({ rows: [row] }: SqlResult): RecordTally {
-  return { count: Number(row?.['count']), weight: Number(row?.['weight']) }
-}
-
-/** A time, or one before or after all. */
-function boundOf(time: number): number {
-  return Math.min(Number.MAX_SAFE_INTEGER, Math.max(-Number.MAX_SAFE_INTEGER, Math.trunc(time)))
+function listedOf({ kind, id, generation }: SqlRow): ListedRow {
+  return { kind: String(kind), id: String(id), generation: Number(generation) }
 }
 
 function foreign(role: RecordsRole, cause?: unknown): StoreError {

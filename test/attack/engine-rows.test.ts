@@ -6,7 +6,11 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { EngineBackend } from '../../src/engine/engine-backend.ts'
 import { initEngine } from '../../src/engine/engine.ts'
+import { openAdministrationOf } from '../../src/hosting/administration.ts'
+import type { HostNotice } from '../../src/hosting/host-backend.ts'
+import { type Host, openHostOn } from '../../src/hosting/host.ts'
 import { generateIdentity, type Identity, type MemoryStore } from '../../src/index.ts'
+import { callerOf, newHostPlace, settings } from '../support/hosts.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import { author, leastStretch } from '../support/stores.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
@@ -133,6 +137,137 @@ describe.skipIf(postgres.missing)(`rows of an engine${postgres.note}`, () => {
     server.sql(attack(site.ids), site.database)
     expect(await readAnew(site, site.ids[0])).toMatch(refusal)
     expect(await readAnew(site, site.ids[1])).toBe('canary-text 3')
+  })
+
+  interface KeysSite {
+    readonly url: string
+    readonly sql: (text: string) => string
+    readonly start: (acceptRolledBack?: boolean) => Promise<StartedHost>
+    readonly running: StartedHost
+    /** Of a key that is revoked, of another one, and of a session that has ended. */
+    readonly tokens: Readonly<Record<'revoked' | 'other' | 'ended', string>>
+  }
+
+  interface StartedHost {
+    readonly host: Host
+    readonly notices: HostNotice[]
+  }
+
+  /** A server that knows of a revoked key and an ended session, whose old rows are in `saved`. */
+  async function newKeys(): Promise<KeysSite> {
+    const url = server.database()
+    const place = newHostPlace()
+    await initEngine({ url })
+    const backend = () => open({ url, identity: place.identity })
+    const administration = await openAdministrationOf(await backend())
+    const start = async (acceptRolledBack = false): Promise<StartedHost> => {
+      const notices: HostNotice[] = []
+      const notice = (one: HostNotice): number => notices.push(one)
+      const { operatorSecret } = place
+      const options = { operatorSecret, notice, acceptRolledBack }
+      return { host: await openHostOn(await backend(), options), notices }
+    }
+    const running = await start()
+    const { host } = running
+    const revoked = await administration.createKey('revoked', undefined)
+    const other = await administration.createKey('other', undefined)
+    const caller = await callerOf(host, other.token)
+    const { storeId } = await host.create(caller, settings)
+    const resource = { memory_store_id: storeId, access: 'read_only', instructions: null } as const
+    const ended = await host.createSession(caller, { resources: [resource], expiresIn: 3600 })
+    const sql = (text: string): string => server.sql(text, url.slice(url.lastIndexOf('/') + 1))
+    for (const name of ['record', 'list', 'change']) {
+      sql(`create table saved_${name} as select * from gl_${name} where list = 'credentials'`)
+    }
+    await administration.revokeKey(revoked.key.keyId)
+    await host.endSession(caller, ended.sessionId)
+    await administration.close()
+    const tokens = { revoked: revoked.token, other: other.token, ended: ended.token }
+    for (const token of [tokens.revoked, tokens.ended]) {
+      expect(await host.authenticate(token)).toBeUndefined()
+    }
+    return { url, sql, start, running, tokens }
+  }
+
+  const oldKey = `update gl_record as r set body = s.body, generation = s.generation
+    from saved_record as s where s.kind = 'keys' and r.kind = 'keys' and r.id = s.id`
+  const oldSession = `insert into gl_record select * from saved_record where kind = 'sessions'`
+  const puttingBack: readonly (readonly [string, 'revoked' | 'ended' | 'other', string])[] = [
+    ['a revoked key, by its old row', 'revoked', oldKey],
+    ['an ended session, by its old row', 'ended', oldSession],
+    [
+      'a revoked key and the changes of its list',
+      'revoked',
+      `begin; ${oldKey}; delete from gl_change;
+        insert into gl_change select list, generation + 1, kind, id, false from saved_change;
+        commit`,
+    ],
+    ['a key, which is missing', 'other', `delete from gl_record where kind = 'keys'`],
+  ]
+
+  test.each(puttingBack)('%s', async (_, name, attack) => {
+    const { sql, start, running, tokens } = await newKeys()
+    const { host, notices } = running
+    await host.ready()
+    sql(attack)
+    const rolledBack = { code: 'rolled_back' }
+    await expect(host.authenticate(tokens[name])).rejects.toMatchObject(rolledBack)
+    await expect(host.authenticate(tokens[name])).rejects.toMatchObject(rolledBack)
+    expect(notices).toMatchObject([{ about: 'credentials', error: rolledBack }])
+    await expect(host.ready()).rejects.toMatchObject(rolledBack)
+    await expect(start()).rejects.toMatchObject(rolledBack)
+    await host.close()
+    // The operator takes the rows as they are.
+    const accepted = await start(true)
+    const isKnown = (await accepted.host.authenticate(tokens[name])) !== undefined
+    expect(isKnown).toBe(name !== 'other')
+    await accepted.host.ready()
+    await accepted.host.close()
+    await (await start()).host.close()
+  })
+
+  test('are answered for once they are put right', async () => {
+    const { sql, running, tokens } = await newKeys()
+    const { host } = running
+    sql(`create table right_record as select * from gl_record`)
+    sql(oldKey)
+    await expect(host.authenticate(tokens.revoked)).rejects.toMatchObject({ code: 'rolled_back' })
+    sql(`begin; delete from gl_record; insert into gl_record select * from right_record; commit`)
+    expect(await host.authenticate(tokens.revoked)).toBeUndefined()
+    // The last reading of all rows is believed for some seconds.
+    for (let isReady = false; !isReady;) {
+      isReady = await host.ready().then(
+        () => true,
+        () => false,
+      )
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    await host.close()
+  })
+
+  test('of a list put back and written past are refused by a server that saw it', async () => {
+    const { sql, start, running, tokens } = await newKeys()
+    sql(`begin; delete from gl_record where list = 'credentials';
+      insert into gl_record select * from saved_record;
+      delete from gl_change where list = 'credentials';
+      insert into gl_change select * from saved_change;
+      delete from gl_list where list = 'credentials';
+      insert into gl_list select * from saved_list; commit`)
+    // A new server remembers nothing, and its changes hide the older number.
+    const { host } = await start()
+    const caller = await callerOf(host, tokens.revoked)
+    const [store] = (await host.list(caller, { limit: 1 })).data
+    const memory_store_id = store?.storeId ?? ''
+    const resource = { memory_store_id, access: 'read_only', instructions: null } as const
+    for (let n = 0; n < 4; n += 1) {
+      await host.createSession(caller, { resources: [resource], expiresIn: 3600 })
+    }
+    for (const token of [tokens.revoked, tokens.other]) {
+      const asked = running.host.authenticate(token)
+      await expect(asked).rejects.toMatchObject({ code: 'rolled_back' })
+    }
+    await host.close()
+    await running.host.close()
   })
 
   test('tell no text, path, name, reason or passphrase', async () => {

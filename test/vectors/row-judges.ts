@@ -3,14 +3,16 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fromHex, toHex } from '../../src/bytes.ts'
+import { equalBytes, fromHex, toHex } from '../../src/bytes.ts'
 import { systemRandom } from '../../src/crypto/random.ts'
 import { unsyncedDisk } from '../../src/disk/unsynced-disk.ts'
+import { StoreError } from '../../src/errors.ts'
 import { listOf } from '../../src/git/objects/oid-list.ts'
 import { fetchBase } from '../../src/git/replica/base.ts'
 import { decodeEntry, decodeObjects, type Entry } from '../../src/git/replica/log-entry.ts'
 import { catalogueTables } from '../../src/hosting/catalogue.ts'
 import { credentialTables } from '../../src/hosting/credentials.ts'
+import { noRows, openHead, RowDigest } from '../../src/hosting/list-head.ts'
 import { openRow } from '../../src/hosting/sealed-row.ts'
 import { decodeIdentity } from '../../src/keys/identity.ts'
 import { SealedLog } from '../../src/store/local/sealed-log.ts'
@@ -19,7 +21,7 @@ import { parseIdentity } from '../support/reference/identity.ts'
 import { VolatileLog } from '../support/volatile-shared-log.ts'
 import { bytesField, field, type Judge, type Vector } from './vector.ts'
 
-type RowGroup = 'log-rows' | 'log-entries' | 'log-bases' | 'host-rows'
+type RowGroup = 'log-rows' | 'log-entries' | 'log-bases' | 'host-rows' | 'list-heads'
 
 export const rowJudges: Readonly<Record<RowGroup, Judge>> = {
   'log-rows': {
@@ -51,9 +53,27 @@ export const rowJudges: Readonly<Record<RowGroup, Judge>> = {
   'host-rows': {
     product: hostRowByProduct,
     reference(v) {
-      const role = field(v, 'role') === 'catalogue' ? 'catalogue' : 'credentials'
       const row = { ...factsOf(v), table: field(v, 'table') }
-      return reference.openHostRow({ ...placeOf(v), role }, row, bytesField(v, 'bytes'))
+      const place = { ...placeOf(v), role: hostRole(v) }
+      return reference.openHostRow(place, row, bytesField(v, 'bytes'))
+    },
+  },
+  'list-heads': {
+    product(v) {
+      const [role, { generation }] = [hostRole(v), placeOf(v)]
+      const owner = { ...ownerOf(v), storeId: '', disk: unsyncedDisk }
+      const { digest, since } = openHead(owner, role, generation, bytesField(v, 'bytes'))
+      const digests = new RowDigest(owner, role)
+      let sum = noRows
+      for (const row of rowsOf(v)) {
+        sum = digests.moved(sum, { kind: row.table, id: row.id }, undefined, row.generation)
+      }
+      if (!equalBytes(sum, digest)) throw new StoreError('rolled_back', 'Other rows')
+      return { digest: toHex(digest), since }
+    },
+    reference(v) {
+      const place = { ...placeOf(v), role: hostRole(v) }
+      return reference.openHead(place, rowsOf(v), bytesField(v, 'bytes'))
     },
   },
 }
@@ -145,6 +165,19 @@ function hostRowByProduct(v: Vector): unknown {
 
 function placeOf(v: Vector) {
   return { identity: parseIdentity(field(v, 'identity')), generation: Number(field(v, 'number')) }
+}
+
+function hostRole(v: Vector): 'catalogue' | 'credentials' {
+  return field(v, 'role') === 'catalogue' ? 'catalogue' : 'credentials'
+}
+
+/** `table generation id; …` */
+function rowsOf(v: Vector): readonly reference.ListedRow[] {
+  const texts = field(v, 'rows').split('; ')
+  return texts.filter(Boolean).map((text) => {
+    const [table = '', generation, id = ''] = text.split(' ')
+    return { table, generation: Number(generation), id }
+  })
 }
 
 function ownerOf(v: Vector) {

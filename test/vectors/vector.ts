@@ -36,6 +36,7 @@ export const groups = [
   'log-entries',
   'log-bases',
   'host-rows',
+  'list-heads',
   'stores',
 ] as const
 export type Group = (typeof groups)[number]

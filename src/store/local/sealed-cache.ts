@@ -330,6 +330,11 @@ export function journalSecretOf({ localSecret }: Identity): Uint8Array {
   return deriveKey(localSecret, 3, KEYS_CONTEXT)
 }
 
+/** The key of the digests of rows in a database (FORMAT §14.6). */
+export function rowSecretOf({ localSecret }: Identity): Uint8Array {
+  return deriveKey(localSecret, 5, KEYS_CONTEXT)
+}
+
 function keysFor(owner: SealOwner, place: SealPlace): EnvelopeKeys {
   const { localSecret } = owner.identity
   const subkey = place.role === 'anchor' || place.role === 'freshness' ? 2 : 1

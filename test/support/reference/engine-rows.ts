@@ -3,7 +3,7 @@
 
 import { concat, fromHex, Reader, toHex, u64, u8, utf8, utf8Text } from './bytes.ts'
 import { openEnvelope } from './envelope.ts'
-import { H, subkey } from './hash.ts'
+import { H, keyedH, subkey } from './hash.ts'
 import { deviceIdOf, type Identity } from './identity.ts'
 import { ensure, type Refusal, refuse } from './refusal.ts'
 import { publicKeyOf } from './signature.ts'
@@ -180,6 +180,33 @@ function factsOf(table: string, fields: Fields): readonly unknown[] {
   const { sessionId, keyId, expiresAt, instructions = [] } = fields
   const texts = Array.isArray(instructions) ? instructions.map((pair) => String(pair[1])) : []
   return [sessionId, keyId, expiresAt, texts.join('').length]
+}
+
+// §14.6
+
+export interface ListedRow {
+  readonly table: string
+  readonly generation: number
+  readonly id: string
+}
+
+export function openHead(
+  place: Omit<Place, 'storeId'>,
+  rows: readonly ListedRow[],
+  body: Uint8Array,
+): Fields {
+  const padded = openRow({ ...place, storeId: 'ff'.repeat(16) }, body)
+  const text = padded.slice(0, padded.includes(0) ? padded.indexOf(0) : undefined)
+  const { version, digest, since } = jsonOf(text, 'wrong_key')
+  ensure(version === 1, 'upgrade_required', 'The head is of a later version')
+  const key = subkey(place.identity.localSecret, 5, context)
+  const sum = new Uint8Array(32)
+  for (const { table, generation, id } of rows) {
+    const hash = keyedH(key, utf8([place.role, table, generation, id].join(' ')))
+    for (const [at, byte] of hash.entries()) sum[at] = (sum[at] ?? 0) ^ byte
+  }
+  ensure(digest === toHex(sum), 'rolled_back', 'These are not the rows of the list')
+  return { digest, since }
 }
 
 function jsonOf(bytes: Uint8Array, kind: Refusal): Fields {

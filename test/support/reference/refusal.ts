@@ -6,6 +6,7 @@
 export type Refusal =
   | 'certificate_invalid'
   | 'not_a_store'
+  | 'rolled_back'
   | 'upgrade_required'
   | 'incomplete_clone'
   | 'journal_corrupt'

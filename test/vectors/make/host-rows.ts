@@ -1,4 +1,5 @@
-// Vectors of the records of a host in a database: FORMAT §14.5.
+// Vectors of the records of a host in a database, and of the heads of their lists: FORMAT §14.5,
+// §14.6.
 
 import { toHex, utf8 } from '../../../src/bytes.ts'
 import { hash256 } from '../../../src/crypto/digest.ts'
@@ -7,6 +8,7 @@ import { systemDisk } from '../../../src/disk/disk.ts'
 import { formatId } from '../../../src/format/id.ts'
 import { catalogueTables, type HostedStore } from '../../../src/hosting/catalogue.ts'
 import { credentialTables } from '../../../src/hosting/credentials.ts'
+import { noRows, RowDigest, sealHead } from '../../../src/hosting/list-head.ts'
 import { type SealedRow, type SealedRowPlace, sealRow } from '../../../src/hosting/sealed-row.ts'
 import { formatIdentity, type Identity } from '../../../src/keys/identity.ts'
 import { sealCache } from '../../../src/store/local/sealed-cache.ts'
@@ -78,6 +80,52 @@ export function hostRows(sealer: Sealer, other: Identity): readonly Vector[] {
     ofSessions({ ...session, instructions }, 'with instructions'),
     ...changes.map(([title, change]) => vectorOf(keyPlace, key, ['wrong_key', title], change)),
     vectorOf(keyPlace, key, ['upgrade_required', 'version 2'], later),
+  ]
+}
+
+export function listHeads(sealer: Sealer, other: Identity): readonly Vector[] {
+  const owner = { ...sealer, storeId: '', disk: systemDisk }
+  const digests = new RowDigest(owner, 'credentials')
+  const digestOf = (rows: readonly string[]): Uint8Array => {
+    return rows.reduce((digest, text) => {
+      const [kind = '', generation, id = ''] = text.split(' ')
+      return digests.moved(digest, { kind, id }, undefined, Number(generation))
+    }, noRows)
+  }
+  const rows = ['keys 2 apikey_1', 'keys 7 apikey_2', 'sessions 9 sesn_1']
+  const head = { generation: 9, digest: digestOf(rows), since: 1 }
+  const bytes = sealHead(owner, 'credentials', head)
+  const of = (expect: string, name: string, more: Partial<Vector> = {}): Vector => ({
+    name,
+    clause: expect === 'upgrade_required' ? '14.7' : '14.6',
+    expect,
+    identity: formatIdentity(sealer.identity),
+    role: 'credentials',
+    number: '9',
+    rows: rows.join('; '),
+    bytes: toHex(bytes),
+    ...more,
+  })
+  const empty = sealHead(owner, 'credentials', { ...head, digest: noRows })
+  const foreign = sealHead({ ...owner, identity: other }, 'credentials', head)
+  const plain = utf8(JSON.stringify({ version: 2, digest: toHex(head.digest), since: 1 }))
+  const place = { ...owner, storeId: 'f'.repeat(32) }
+  const later = sealCache(place, { role: 'credentials', generation: 9 }, plain)
+  return [
+    of('accepted', 'three rows'),
+    of('accepted', 'three rows in another order', { rows: rows.toReversed().join('; ') }),
+    of('accepted', 'no rows', { rows: '', bytes: toHex(empty) }),
+    of('rolled_back', 'an older row', { rows: rows.join('; ').replace(' 7 ', ' 3 ') }),
+    of('rolled_back', 'a row less', { rows: rows.slice(1).join('; ') }),
+    of('rolled_back', 'a row more', { rows: [...rows, 'keys 8 apikey_3'].join('; ') }),
+    of('rolled_back', 'a row of another table', {
+      rows: rows.join('; ').replace('sessions', 'keys'),
+    }),
+    of('envelope_commitment', 'another generation', { number: '8' }),
+    of('envelope_commitment', 'another role', { role: 'catalogue' }),
+    of('envelope_commitment', 'another identity', { bytes: toHex(foreign) }),
+    of('envelope_tag', 'cut', { bytes: toHex(bytes.slice(0, -1)) }),
+    of('upgrade_required', 'version 2', { bytes: toHex(later) }),
   ]
 }
 

@@ -9,7 +9,7 @@ import { formatIdentity, generateIdentity, type Identity } from '../../../src/ke
 import { lengthOf, sealCache, type SealPlace } from '../../../src/store/local/sealed-cache.ts'
 import { countingRandom, flipBit, idOf, put, type Spoil } from '../../support/forge-seal.ts'
 import type { Group, Vector } from '../vector.ts'
-import { hostRows } from './host-rows.ts'
+import { hostRows, listHeads } from './host-rows.ts'
 
 const random = countingRandom('rows')
 const storeId = idOf('store')
@@ -23,6 +23,7 @@ export async function rows(): Promise<Partial<Record<Group, readonly Vector[]>>>
     'log-entries': logEntries(),
     'log-bases': logBases(),
     'host-rows': hostRows({ identity, random }, other),
+    'list-heads': listHeads({ identity, random }, other),
   }
 }
 

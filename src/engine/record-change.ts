@@ -1,0 +1,115 @@
+// One change of the records of a host, in a transaction that holds the row of their list: writes
+// the rows, brings the digest of all rows up to date, and seals it as the new head.
+
+import type { RecordsRole } from '../hosting/host-backend.ts'
+import type { RecordStepOn, RecordTables, RecordTally } from '../hosting/host-records.ts'
+import { type ListHead, RowDigest, sealHead } from '../hosting/list-head.ts'
+import { type SealedRow, sealRow } from '../hosting/sealed-row.ts'
+import type { CacheOwner } from '../store/local/sealed-cache.ts'
+import type { Query, SqlResult } from './pool.ts'
+import { recordStatements } from './record-statements.ts'
+import { changesKept } from './row-index.ts'
+
+const FORGET_EVERY = 64
+
+interface ChangeParts<T> {
+  readonly query: Query
+  readonly owner: CacheOwner
+  readonly role: RecordsRole
+  readonly tables: RecordTables<T>
+}
+
+type StatementName = keyof typeof recordStatements
+type Values = readonly (string | number | Uint8Array)[]
+
+export class RecordChange<T extends object> {
+  readonly #parts: ChangeParts<T>
+  readonly #digest: RowDigest
+  #head: ListHead
+
+  /** `head` has the number of the change, and the digest before it. */
+  constructor(parts: ChangeParts<T>, head: ListHead) {
+    this.#parts = parts
+    this.#digest = new RowDigest(parts.owner, parts.role)
+    this.#head = head
+  }
+
+  /** Whether the step holds. */
+  async take<K extends keyof T>(step: RecordStepOn<T, K>): Promise<boolean> {
+    const kind = String(step.table)
+    const { generation } = this.#head
+    switch (step.kind) {
+      case 'add': {
+        const { id, scope, time, weight, body } = this.#seal(step.table, step.record)
+        const values = [id, scope, time, weight, generation, body]
+        return this.#write('addRecord', kind, values, generation)
+      }
+      case 'replace': {
+        const { id, weight, body } = this.#seal(step.table, step.record)
+        const values = [id, Number(step.revision), weight, generation, body]
+        return this.#write('replaceRecord', kind, values, generation)
+      }
+      case 'remove':
+        return this.#write('removeRecord', kind, [step.id, generation])
+      case 'expect':
+        return (await this.#run('expectRecord', kind, [step.id, Number(step.revision)])).count > 0
+      case 'clear':
+        await this.#write('clearRecords', kind, [step.scope, generation])
+        return true
+      case 'expire':
+        await this.#write('expireRecords', kind, [boundOf(step.until), generation])
+        return true
+      case 'bound':
+        break
+    }
+    const bounds = [step.scope, boundOf(-Infinity)]
+    const { count, weight } = tallyOf(await this.#run('tallyRecords', kind, bounds))
+    return count <= step.count && weight <= step.weight
+  }
+
+  async finish(): Promise<void> {
+    const { query, owner, role } = this.#parts
+    const { generation } = this.#head
+    const head = sealHead(owner, role, this.#head)
+    await query(recordStatements.moveList, [role, generation, head])
+    if (generation % FORGET_EVERY !== 0) return
+    await query(recordStatements.forgetChanges, [role, generation - changesKept])
+  }
+
+  /** Whether a row was written; `after` is left out for one that is removed. */
+  async #write(
+    name: StatementName,
+    kind: string,
+    values: Values,
+    after?: number,
+  ): Promise<boolean> {
+    const { rows } = await this.#run(name, kind, values)
+    let { digest } = this.#head
+    for (const { id, before } of rows) {
+      const old = before === null ? undefined : Number(before)
+      digest = this.#digest.moved(digest, { kind, id: String(id) }, old, after)
+    }
+    this.#head = { ...this.#head, digest }
+    return rows.length > 0
+  }
+
+  #run(name: StatementName, kind: string, values: Values): Promise<SqlResult> {
+    const { query, role } = this.#parts
+    return query(recordStatements[name], [role, kind, ...values])
+  }
+
+  #seal<K extends keyof T>(table: K, record: T[K]): SealedRow {
+    const { owner, role, tables } = this.#parts
+    const place = { owner, role, name: String(table), table: tables[table] }
+    return sealRow(place, record, this.#head.generation)
+  }
+}
+
+export function tallyOf({ rows: [row] }: SqlResult): RecordTally {
+  return { count: Number(row?.['count']), weight: Number(row?.['weight']) }
+}
+
+/** A time, or one before or after all. */
+export function boundOf(time: number): number {
+  return Math.min(Number.MAX_SAFE_INTEGER, Math.max(-Number.MAX_SAFE_INTEGER, Math.trunc(time)))
+}

@@ -62,12 +62,14 @@ const ANSWER_MS = 30_000
 /** The most that a timer can wait. */
 const LONG_ANSWER_MS = 2 ** 31 - 1
 const CONNECT_MS = 5000
+/** Of `pauseAfter`, about 80 ms. */
+const SETTLE_PAUSE = 3
 
 /**
  * No connection, a server that starts, stops or is a standby, too many connections, a cancelled
  * statement, and transactions that another one has stood in the way of.
  */
-const transient = /^(?:08...|25006|40001|40P01|53300|55P03|57...)$/
+const transient = /^(?:08...|25006|25P03|40001|40P01|53300|55P03|57...)$/
 
 export class EnginePool {
   readonly #pools: readonly Pool[]
@@ -110,7 +112,8 @@ export class EnginePool {
       await this.#run(client, begin, [])
       try {
         const isDone = await work((statement, values) => this.#run(client, statement, values))
-        await this.#run(client, isDone ? commit : rollback, [])
+        const { isWarned } = await this.#run(client, isDone ? commit : rollback, [])
+        if (isDone && isWarned) await this.#settle(client)
         return isDone
       } catch (error) {
         await this.#run(client, rollback, []).catch(() => undefined)
@@ -121,7 +124,14 @@ export class EnginePool {
 
   /** The same, again after a failure that may pass: `work` and its commit must bear that. */
   repeatTransaction(work: (query: Query) => Promise<boolean>): Promise<boolean> {
-    return repeating(() => this.transaction(work))
+    let attempts = 0
+    return repeating(async () => {
+      attempts += 1
+      const isDone = await this.transaction(work)
+      // What it found may be what an earlier attempt has committed, unknown to the standby.
+      if (attempts > 1) await this.#using((client) => this.#settle(client))
+      return isDone
+    })
   }
 
   /** Whether a pooler answers for the server: then the process is another one than it said. */
@@ -159,6 +169,15 @@ export class EnginePool {
     }
   }
 
+  /** Resolves once a change has been committed that the standby confirms, too. */
+  async #settle(client: PoolClient): Promise<void> {
+    const deadline = patience()
+    while ((await this.#run(client, settle, [])).isWarned) {
+      if (performance.now() >= deadline) throw new EngineFailure(new Error('the standby is away'))
+      await pauseAfter(SETTLE_PAUSE)
+    }
+  }
+
   /** A connection to the primary, which is looked for from the last one on. */
   async #connect(): Promise<PoolClient> {
     let failure: EngineFailure | undefined
@@ -193,7 +212,7 @@ export class EnginePool {
     this.#warnings.delete(client)
     const given = values.map((value) => (value instanceof Uint8Array ? bufferOf(value) : value))
     const longer = isLong ? { query_timeout: LONG_ANSWER_MS } : {}
-    const query = { text, values: given, ...(this.#isNamed && { name }), ...longer }
+    const query = { text, values: given, ...(this.#isNamed && name !== '' && { name }), ...longer }
     let result: QueryResult<Record<string, unknown>>
     try {
       result = await client.query<Record<string, unknown>>(query)
@@ -276,7 +295,17 @@ export function sqlStatements<Name extends string>(
   return Object.fromEntries(named) as Record<Name, SqlStatement>
 }
 
-const begin: SqlStatement = { name: 'gl_begin', text: 'begin' }
+/** Two commands, which have no name. A server that stops keeps the rows of others so long. */
+const begin: SqlStatement = {
+  name: '',
+  text: `begin; set local idle_in_transaction_session_timeout = '5s'`,
+}
+/** Writes in any case. */
+const settle: SqlStatement = {
+  name: 'gl_settle_any',
+  text: `insert into gl_job (name, holder, until) values ('settled', null, now())
+    on conflict (name) do update set until = now()`,
+}
 const commit: SqlStatement = { name: 'gl_commit', text: 'commit' }
 const rollback: SqlStatement = { name: 'gl_rollback', text: 'rollback' }
 

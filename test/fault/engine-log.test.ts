@@ -5,7 +5,7 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { parseEngineAddress } from '../../src/engine/address.ts'
-import { EnginePool } from '../../src/engine/pool.ts'
+import { EngineFailure, EnginePool } from '../../src/engine/pool.ts'
 import { schema } from '../../src/engine/schema.ts'
 import { SqlLogs } from '../../src/engine/sql-log.ts'
 import { StoreError } from '../../src/errors.ts'
@@ -18,10 +18,14 @@ import { requires } from '../support/tools.ts'
 const postgres = requires('postgres')
 const encoder = new TextEncoder()
 
-async function openLog(url: string, server: string): Promise<SharedLog> {
+async function openPool(url: string): Promise<EnginePool> {
   const pool = await EnginePool.open({ address: parseEngineAddress(url), connections: 4 })
   onTestFinished(() => pool.close().catch(() => undefined))
-  return new SqlLogs(pool, server).log('memstore_1')
+  return pool
+}
+
+async function openLog(url: string, server: string): Promise<SharedLog> {
+  return new SqlLogs(await openPool(url), server).log('memstore_1')
 }
 
 async function makeLog(url: string): Promise<void> {
@@ -91,6 +95,20 @@ describe.skipIf(postgres.missing)(`a database that fails${postgres.note}`, () =>
     expect(acknowledged.filter((text) => !texts.includes(text))).toEqual([])
   })
 
+  test('a server that stops within a transaction keeps others waiting for seconds', async () => {
+    const url = server.database()
+    await makeLog(url)
+    const [pool, other] = [await openPool(url), await openLog(url, 'b')]
+    const stopped = pool.transaction(async (query) => {
+      await query({ name: '', text: 'select from gl_store for update' }, [])
+      expect(await other.append(1, encoder.encode('text'))).toBe(true)
+      return true
+    })
+    await expect(stopped).rejects.toThrow(EngineFailure)
+    // It continues with another connection.
+    expect(await pool.repeatTransaction(async () => true)).toBe(true)
+  })
+
   test('sessions that are ended at any time leave each entry there once', async () => {
     const url = server.database()
     await makeLog(url)
@@ -154,6 +172,22 @@ describe.skipIf(postgres.missing)(`a database with a standby${postgres.note}`, (
     goOn()
     expect(await appending).toBe(true)
     expect(standby.sql(`select count(*) from gl_log where number = ${number + 1}`, 't1')).toBe('1')
+  })
+
+  test('a transaction whose wait is cancelled is not done before a later one is', async () => {
+    const pool = await openPool(url)
+    const goOn = standby.pause()
+    const changing = pool.repeatTransaction(async (query) => {
+      await query({ name: '', text: 'update gl_store set base = base' }, [])
+      return true
+    })
+    for (let wait = 0; wait < 2; wait += 1) {
+      await until(() => primary.sql(`select count(*) ${waiting}`) !== '0')
+      primary.sql(`select pg_cancel_backend(pid) ${waiting}`)
+    }
+    expect(await isPending(changing)).toBe(true)
+    goOn()
+    expect(await changing).toBe(true)
   })
 
   test('a connection that is lost during it leaves the entry there once', async () => {

@@ -1,16 +1,17 @@
-// A server process on a store of an engine that is killed at one statement: `node engine-writer.mjs
-// <address> <identity file> <store id> <directory> <name> <statement> <before|after>`. Prints each
-// change once it is acknowledged, and `done` at the end.
+// A server process on a store of an engine that is killed or stopped at one statement: `node
+// engine-writer.mjs <address> <identity file> <store id> <directory> <name> <SIGKILL|SIGSTOP>
+// <before|after> <statement>`. Prints each change once it is acknowledged, and `done` at the end.
 
 import { readFileSync, writeSync } from 'node:fs'
 import { Client } from 'pg'
 import { EngineBackend } from '../../dist/engine/engine-backend.js'
 import { parseIdentity } from '../../dist/index.js'
 
-const [url, identityFile, storeId, directory, name, statement, moment] = process.argv.slice(2)
+const [url, identityFile, storeId, directory, name, ...end] = process.argv.slice(2)
+const [signal, moment, statement] = end
 
 let count = 0
-const die = () => process.kill(process.pid, 'SIGKILL')
+const die = () => process.kill(process.pid, signal)
 // oxlint-disable-next-line typescript/unbound-method -- called with its client
 const { query } = Client.prototype
 Client.prototype.query = function counted(...given) {
@@ -20,7 +21,7 @@ Client.prototype.query = function counted(...given) {
   const isLast = count === Number(statement)
   if (isLast && moment === 'before') die()
   const result = query.apply(this, given)
-  if (isLast) result.then(die, die)
+  if (isLast && moment === 'after') result.then(die, die)
   return result
 }
 

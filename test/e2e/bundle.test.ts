@@ -73,6 +73,7 @@ describe('the files that a command reads', async () => {
     ['ls', always],
     ['cat a.md', always],
     ['search b', `${always} search.cjs search2.cjs table.cjs versions-text.cjs`],
+    ['hook session-start', `${always} agent-session.cjs hook.cjs json.cjs turns.cjs write.cjs`],
     ['log', `${always} log.cjs patch.cjs path-history.cjs table.cjs versions-text.cjs`],
   ])('%s', { tags: 'slow' }, async (words, expected) => {
     const home = await newHomeWithStore()

@@ -5,7 +5,6 @@
 
 import { StoreError } from '../../errors.ts'
 import { findIdentity } from '../../home/identity-file.ts'
-import { listRemotes } from '../../store/clone-remotes.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { openStore } from '../../store/open.ts'
 import type { SearchHit } from '../../store/search/search-query.ts'
@@ -15,7 +14,6 @@ import { readPlainInput } from '../machine/files.ts'
 import { findObject, type JsonObject } from '../machine/json.ts'
 import { noteAgentSession, sessionId } from '../setup/agent-session.ts'
 import { closing } from '../store/open-store.ts'
-import { syncQuietly } from '../store/quiet-sync.ts'
 import { errorText } from '../terminal/output.ts'
 import { timeAgo } from '../text/times.ts'
 import { countText, sizeText } from '../text/words.ts'
@@ -134,6 +132,9 @@ async function greet(context: Context, signal: AbortSignal): Promise<Answer> {
 function syncInTime(context: Context, patienceMs: number): Promise<Answer> {
   const failure = 'The sync was not done in time; the next one continues'
   return patiently(patienceMs, failure, async (signal) => {
+    // Loaded on demand: a session that begins waits for its hook, which needs no transport.
+    const { listRemotes } = await import('../../store/clone-remotes.ts')
+    const { syncQuietly } = await import('../store/quiet-sync.ts')
     // A store of this machine alone needs not be opened.
     const remotes = await listRemotes(context.environment.storeDirectory)
     if (remotes.length === 0) return nothing

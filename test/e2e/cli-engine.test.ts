@@ -176,6 +176,8 @@ describe.skipIf(postgres.missing)(`an engine${postgres.note}`, () => {
     const home = machineOf(database.database())
     const before = await home.call(['engine', 'check'])
     expect(before.stderr).toContain('engine init')
+    expect(before.stderr).toContain(`engine: 127.0.0.1:${database.port}/`)
+    expect(before.stderr).not.toContain('store:')
     await home.call(['engine', 'init'])
     const checked = await home.call(['engine', 'check', '--json'])
     expect(checked.exitCode).toBe(1)

@@ -7,7 +7,7 @@ import type { SourceFile } from './source.ts'
 
 /** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
-  'lines of src': 105_234,
+  'lines of src': 105_290,
   'files of src': 649,
   'lines of test and scripts': 124_550,
   'percent of lines in src that are statements, at least': 50,

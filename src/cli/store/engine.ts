@@ -2,6 +2,7 @@
 
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { parseEngineAddress } from '../../engine/address.ts'
 import type { EngineBackend } from '../../engine/engine-backend.ts'
 import type { EngineOptions } from '../../engine/engine.ts'
 import type { StoreUse } from '../../hosting/host-backend.ts'
@@ -108,6 +109,16 @@ interface OpenedShared {
   readonly store: MemoryStore
   /** Call it once the store is closed. */
   readonly leave: () => Promise<void>
+}
+
+/** The hosts and the database of an address, without its password. */
+export function placeOfEngine(url: string): string {
+  try {
+    const { hosts, database = '' } = parseEngineAddress(url, { insecure: true })
+    return `engine: ${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}/${database}`
+  } catch {
+    return 'engine'
+  }
 }
 
 /** A directory for each user of the machine, who share the temporary one. */

@@ -3,7 +3,7 @@
 
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { StoreError, type ErrorCode } from '../../errors.ts'
+import { type ErrorCode, hasCode, StoreError } from '../../errors.ts'
 import { ensureOperatorSecret, findIdentity, withIdentityFile } from '../../home/identity-file.ts'
 import {
   openAdministrationOf,
@@ -27,7 +27,7 @@ import { readPlainFile } from '../machine/files.ts'
 import { findOperatorSecret } from '../machine/secrets.ts'
 import { askSecret, canAsk } from '../terminal/prompt.ts'
 import type { Column } from '../text/table.ts'
-import { openBackend, sharedOptions } from './engine.ts'
+import { openBackend, placeOfEngine, sharedOptions } from './engine.ts'
 import { resolveNamed } from './named.ts'
 
 /** Options of verbs about the data directory of a server. */
@@ -82,9 +82,10 @@ export async function withServerPlace<T>(
   const identity = await findServerIdentity(context, directories)
   const run = (found: Identity): Promise<T> =>
     work({ ...directories, identity: found }).catch((error: unknown) => {
-      throw environment.engineAddress === undefined
+      const { engineAddress } = environment
+      throw engineAddress === undefined
         ? about(`server: ${directories.dataDirectory}`, error, hints)
-        : about('server: the engine', error, engineHints)
+        : about(placeOfEngine(engineAddress), error, engineHints)
     })
   if (identity !== undefined) return run(identity)
   // A server that cannot listen has sealed its files before.
@@ -174,7 +175,22 @@ const engineHints: typeof hints = {
   rolled_back: afterDatabase,
   storage_denied:
     'Check the rights of the user of the database, and those of the directory of --replicas',
-  storage_failed: 'Run `gitlocket engine check`, which tells whether the database can be used',
+  storage_failed:
+    'Correct what the message names; `gitlocket engine check` shows whether the database fits',
+}
+
+/** Runs work with an engine alone: its errors name no store. */
+export async function withEngineErrors<T>(
+  { environment: { engineAddress = '' } }: Context,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    // The address itself is wrong: help has more to tell.
+    if (hasCode(error, 'invalid_input')) throw error
+    throw about(placeOfEngine(engineAddress), error, engineHints)
+  }
 }
 
 /** Undefined for a machine without one that needs no server yet. */

@@ -4,7 +4,7 @@ import type { EngineReport } from '../../../engine/check.ts'
 import { withIdentityFile } from '../../../home/identity-file.ts'
 import type { Answer, Command, Context, Input } from '../../call/command.ts'
 import { engineOf, engineOptions } from '../../store/engine.ts'
-import { newStoreOptions, recoveryOf } from '../../store/server.ts'
+import { newStoreOptions, recoveryOf, withEngineErrors } from '../../store/server.ts'
 import { wire } from '../../text/wire.ts'
 
 export const commands: readonly Command[] = [
@@ -21,14 +21,14 @@ export const commands: readonly Command[] = [
         'elsewhere. A password in --engine is seen by other users of this machine: rather set ' +
         'GITLOCKET_ENGINE.',
     ],
-    run: engineInit,
+    run: named(engineInit),
   },
   {
     name: 'engine check',
     summary: 'Show whether a database fits, and what could be lost with it',
     options: engineOptions,
     notes: ['The exit code is 1 with warnings.'],
-    run: engineCheck,
+    run: named(engineCheck),
   },
   {
     name: 'engine upgrade',
@@ -38,7 +38,7 @@ export const commands: readonly Command[] = [
       'Run it once all servers have been upgraded: it refuses while one of an earlier release ' +
         'runs. Earlier releases then refuse the database. It can be repeated.',
     ],
-    run: engineUpgrade,
+    run: named(engineUpgrade),
   },
   {
     name: 'engine scrub',
@@ -48,11 +48,16 @@ export const commands: readonly Command[] = [
       'Servers wait in the meantime. The log of the database, its backups and snapshots keep the ' +
         'bytes until they expire.',
     ],
-    run: engineScrub,
+    run: named(engineScrub),
   },
 ]
 
 const WARNED = 1
+
+/** Errors of it are about the engine. */
+function named(run: Command['run']): Command['run'] {
+  return (context, input) => withEngineErrors(context, async () => run(context, input))
+}
 
 async function engineInit(context: Context, input: Input): Promise<Answer> {
   const { environment } = context

@@ -32,6 +32,13 @@ export const engine: MutantList = {
     always('settle', '!done.isWarned', 'a wait for it that is cancelled acknowledges nothing'),
     always('append', '!isOpen', 'a connection that is lost during it leaves the entry there once'),
   ],
+  'attack/engine-rows.test.ts': [
+    swap(
+      'isNewest',
+      ["=== (row && Number(row['generation']))", '!== -1'],
+      'a revoked key, by its old row',
+    ),
+  ],
   'unit/git/replicated-store.test.ts': [
     swap(
       'sendBase',

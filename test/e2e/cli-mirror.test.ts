@@ -95,3 +95,16 @@ test('status names deletions that wait, and a redaction reaches the file', async
   const residue = readdirSync(join(directory, '.gitlocket-mirror'))
   expect(residue).toEqual(['marker'])
 })
+
+test.skipIf(process.platform !== 'linux')(
+  'login writes a unit that starts the watcher',
+  async () => {
+    const home = await newHomeWithStore()
+    const shown = await home.ok('mirror', 'login')
+    expect(shown).toContain('systemctl --user enable --now gitlocket-mirror.service')
+    const { file } = await home.json('mirror', 'login', '--write', '--sync')
+    const unit = readFileSync(String(file), 'utf8')
+    expect(unit).toContain(`ExecStart="${process.execPath}" "`)
+    expect(unit).toContain('" "mirror" "--watch" "--sync"\n')
+  },
+)

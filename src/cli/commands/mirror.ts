@@ -6,6 +6,7 @@ import { pageJson, type Wire } from '../../operations/wire.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { type Answer, type Command, type Context, type Input, usageError } from '../call/command.ts'
 import { yesOption } from '../call/options.ts'
+import { mirrorLogin } from '../mirror/login.ts'
 import type { Mirror, MirrorState, PassNotes } from '../mirror/mirror-state.ts'
 import {
   bindMirror,
@@ -19,6 +20,7 @@ import {
 import type { PassOptions } from '../mirror/pass-work.ts'
 import type { PassReport } from '../mirror/pass.ts'
 import { withStore } from '../store/open-store.ts'
+import { syncQuietly } from '../store/quiet-sync.ts'
 import { inkOf } from '../terminal/ink.ts'
 import { answerText, errorText, stderrColumns } from '../terminal/output.ts'
 import { askYes, canAsk } from '../terminal/prompt.ts'
@@ -33,6 +35,7 @@ export const commands: readonly Command[] = [
     usage: '[<directory>]',
     options: {
       '--at <path>': 'The place in the store; else `/` and the name of the directory',
+      '--sync': 'With --watch: also sync with the remotes, every 30 s and after changes',
       '--watch': 'Continue until it is ended; without a directory, for all mirrors',
       '--review': 'Write texts of other devices only after `mirror review` has shown them',
       '--only-markdown': 'Leave out all files but Markdown',
@@ -47,6 +50,15 @@ export const commands: readonly Command[] = [
         'fifth of its files within ten minutes, waits for `mirror confirm` or `mirror refill`.',
     ],
     run: mirror,
+  },
+  {
+    name: 'mirror login',
+    summary: 'Start `mirror --watch` whenever this user logs in',
+    options: {
+      '--sync': 'Also sync with the remotes',
+      '--write': 'Write the file of systemd or launchd; else it is shown',
+    },
+    run: mirrorLogin,
   },
   { name: 'mirror list', summary: 'List the mirrors of this device', run: mirrorList },
   {
@@ -142,6 +154,7 @@ async function watchAll(
         context,
         store,
         signal: context.interrupts.signal,
+        ...(input.flag('sync') && { sync: quietSync(context, store) }),
         report(of, report) {
           problems.delete(of.id)
           const answer = reportAnswer(of, report)
@@ -157,6 +170,20 @@ async function watchAll(
     ),
   )
   return { text: '', json: { type: 'mirror_watch', ended: true } }
+}
+
+/** A failure is told once, until a sync succeeds again. */
+function quietSync(context: Context, store: MemoryStore) {
+  let told = ''
+  return async (signal: AbortSignal): Promise<void> => {
+    const outcomes = await syncQuietly(context, store, 'mirror', signal)
+    const failures = [...outcomes].filter(([, error]) => error !== undefined)
+    const text = failures
+      .map(([remote, error]) => `${remote}: ${errorText(error, false, undefined)}`)
+      .join('')
+    if (text !== told) process.stderr.write(text)
+    told = text
+  }
 }
 
 function settleOne(context: Context, input: Input, options: PassOptions): Promise<Answer> {

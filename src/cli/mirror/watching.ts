@@ -24,6 +24,9 @@ const STORE_LOOK_MS = 250
 /** What an agent writes is left to its hook for this time. */
 const HOOK_MS = 2000
 const RETRY_MS = 1000
+const SYNC_MS = 30_000
+/** Changes that are saved in this time are sent together. */
+const SYNC_GATHER_MS = 2000
 /** Exit codes of errors that another attempt does not fix. */
 const HOPELESS: ReadonlySet<number> = new Set([3, 7, 8, 11, 12])
 
@@ -34,47 +37,115 @@ export interface WatchParts {
   /** Gets each pass that did something, or found something new to say. */
   readonly report: (mirror: Mirror, report: PassReport) => void
   readonly fail: (mirror: Mirror, error: unknown) => void
+  /** Syncs with all remotes: from time to time, and soon after a file was saved. */
+  readonly sync?: ((signal: AbortSignal) => Promise<void>) | undefined
 }
 
 /** Until the signal. Throws an error that another attempt does not fix. */
 export async function watchMirrors(parts: WatchParts, only?: string): Promise<void> {
   const ended = new AbortController()
   const signal = AbortSignal.any([parts.signal, ended.signal])
-  const watched = new Map<string, WatchedMirror>()
-  const list = (): readonly Mirror[] =>
-    mirrorFiles(parts.context, parts.store.id)
-      .list()
-      .filter((mirror) => !mirror.isPaused && (only === undefined || mirror.id === only))
-  let failure: unknown
-  const wakeAll = (): void => {
-    for (const one of watched.values()) one.wake()
+  const due = new Signal()
+  const report: WatchParts['report'] = (mirror, found) => {
+    if (found.saved + found.deleted > 0) due.give()
+    parts.report(mirror, found)
   }
-  const following = followStore(parts.store, signal, wakeAll)
+  const watched = new WatchedMirrors({ ...parts, report, signal }, () => ended.abort())
+  const others = Promise.all([
+    followStore(parts.store, signal, () => watched.wake()),
+    parts.sync === undefined ? undefined : syncOften(parts.sync, due, signal),
+  ])
+  const files = mirrorFiles(parts.context, parts.store.id)
   try {
     while (!signal.aborted) {
-      const wanted = list()
-      for (const mirror of wanted) {
-        if (watched.has(mirror.id)) continue
-        const one = new WatchedMirror({ ...parts, signal }, mirror)
-        watched.set(mirror.id, one)
-        one.ended.catch((error: unknown) => {
-          failure ??= error
-          ended.abort()
-        })
-      }
-      for (const [id, one] of watched) {
-        if (wanted.some((mirror) => mirror.id === id)) continue
-        watched.delete(id)
-        await one.close()
-      }
-      await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined)
+      const active = files.list().filter(({ isPaused }) => !isPaused)
+      await watched.keep(active.filter(({ id }) => only === undefined || id === only))
+      await sleep(RETRY_MS, undefined, { signal }).catch(ignore)
     }
   } finally {
     ended.abort()
-    await Promise.allSettled([...watched.values()].map((one) => one.close()))
-    await following
+    await watched.keep([])
+    await others
   }
-  if (failure !== undefined) throw failure
+  watched.rethrow()
+}
+
+/** Those that run now. */
+class WatchedMirrors {
+  readonly #byId = new Map<string, WatchedMirror>()
+  readonly #parts: WatchParts
+  readonly #end: () => void
+  #failure: unknown
+
+  /** `end` is called if one of them fails for good. */
+  constructor(parts: WatchParts, end: () => void) {
+    this.#parts = parts
+    this.#end = end
+  }
+
+  wake(): void {
+    for (const one of this.#byId.values()) one.wake()
+  }
+
+  /** Starts those that do not run yet, and ends all others. */
+  async keep(wanted: readonly Mirror[]): Promise<void> {
+    for (const mirror of wanted) if (!this.#byId.has(mirror.id)) this.#start(mirror)
+    for (const [id, one] of this.#byId) {
+      if (wanted.some((mirror) => mirror.id === id)) continue
+      this.#byId.delete(id)
+      await one.close()
+    }
+  }
+
+  rethrow(): void {
+    if (this.#failure !== undefined) throw this.#failure
+  }
+
+  #start(mirror: Mirror): void {
+    const one = new WatchedMirror(this.#parts, mirror)
+    this.#byId.set(mirror.id, one)
+    one.ended.catch((error: unknown) => {
+      this.#failure ??= error
+      this.#end()
+    })
+  }
+}
+
+/** Something to wait for, which may have come before. */
+class Signal {
+  #isGiven = false
+  #wake: () => void = () => undefined
+
+  readonly give = (): void => {
+    this.#isGiven = true
+    this.#wake()
+  }
+
+  /** Until it is given, or `ms` later. */
+  async wait(ms: number, signal: AbortSignal): Promise<void> {
+    if (!this.#isGiven) {
+      const woken = new AbortController()
+      this.#wake = () => woken.abort()
+      await sleep(ms, undefined, { signal: AbortSignal.any([signal, woken.signal]) }).catch(ignore)
+    }
+    this.#isGiven = false
+  }
+}
+
+function ignore(): void {
+  // The end of a pause.
+}
+
+async function syncOften(
+  sync: (signal: AbortSignal) => Promise<void>,
+  due: Signal,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await sync(signal)
+    await due.wait(SYNC_MS, signal)
+    await sleep(SYNC_GATHER_MS, undefined, { signal }).catch(ignore)
+  }
 }
 
 async function followStore(
@@ -94,8 +165,7 @@ class WatchedMirror {
   readonly #closing = new AbortController()
   #events: FSWatcher | undefined
   #hasEvents = false
-  #isDue = true
-  #woken: () => void = () => undefined
+  readonly #due = new Signal()
   #lastProblem: string | undefined
 
   constructor(parts: WatchParts, mirror: Mirror) {
@@ -105,22 +175,19 @@ class WatchedMirror {
     this.ended = this.#run(AbortSignal.any([parts.signal, this.#closing.signal]))
   }
 
-  readonly wake = (): void => {
-    this.#isDue = true
-    this.#woken()
-  }
+  readonly wake = (): void => this.#due.give()
 
   async close(): Promise<void> {
     this.#closing.abort()
-    await this.ended.catch(() => undefined)
+    await this.ended.catch(ignore)
   }
 
   async #run(signal: AbortSignal): Promise<void> {
     try {
       for (let next = 0; !signal.aborted;) {
-        await this.#wait(next, signal)
+        await this.#due.wait(next, signal)
+        await sleep(GATHER_MS, undefined, { signal }).catch(ignore)
         if (signal.aborted) return
-        this.#isDue = false
         next = await this.#pass(signal)
       }
     } finally {
@@ -146,17 +213,6 @@ class WatchedMirror {
       this.#parts.fail(this.#mirror, error)
       return RETRY_MS
     }
-  }
-
-  /** Until it is woken and events have come in, or `ms` later. */
-  async #wait(ms: number, signal: AbortSignal): Promise<void> {
-    if (!this.#isDue) {
-      const woken = new AbortController()
-      this.#woken = () => woken.abort()
-      const either = AbortSignal.any([signal, woken.signal])
-      await sleep(ms, undefined, { signal: either }).catch(() => undefined)
-    }
-    if (this.#isDue) await sleep(GATHER_MS, undefined, { signal }).catch(() => undefined)
   }
 
   #listen(): void {

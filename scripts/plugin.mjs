@@ -58,7 +58,10 @@ const hooks = {
     'startup|resume|clear|compact|fork',
   ),
   UserPromptSubmit: hook({ command: recall, timeout: 10 }),
-  // The hook for files that the agent writes belongs here, as PostToolUse with `Write|Edit`.
+  PostToolUse: hook(
+    { command: quietly('gitlocket hook file-written'), timeout: 30, async: true },
+    'Write|Edit|MultiEdit',
+  ),
   PreCompact: hook({ command: quietly('gitlocket hook pre-compact'), timeout: 30, async: true }),
   SessionEnd: hook({ command: quietly('gitlocket hook session-end'), timeout: 10 }),
 }

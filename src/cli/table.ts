@@ -57,6 +57,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
   'Keep files and memories the same': {
     mirror,
     'mirror list': mirror,
+    'mirror login': mirror,
     'mirror review': mirror,
     'mirror confirm': mirror,
     'mirror refill': mirror,
@@ -66,6 +67,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
   'Give agents the memory': {
     setup: () => import('./commands/setup.ts'),
     'hook session-start': hook,
+    'hook file-written': hook,
     'hook user-prompt': hook,
     'hook pre-compact': hook,
     'hook session-end': hook,

@@ -66,7 +66,7 @@ function runHook(
   return ended(child)
 }
 
-const events = ['SessionStart', 'UserPromptSubmit', 'PreCompact', 'SessionEnd']
+const events = ['SessionStart', 'UserPromptSubmit', 'PostToolUse', 'PreCompact', 'SessionEnd']
 
 describe('the files', () => {
   test('name the package and its version, and set nothing else', () => {
@@ -157,7 +157,7 @@ describe('the hooks', () => {
       hookEventName: 'UserPromptSubmit',
       additionalContext: expect.stringContaining('The zebra deploys on Fridays'),
     })
-    for (const event of ['PreCompact', 'SessionEnd']) {
+    for (const event of ['PostToolUse', 'PreCompact', 'SessionEnd']) {
       expect(await runHook(home, event, {}, env)).toEqual({ exitCode: 0, stdout: '', stderr: '' })
     }
   })

@@ -11,7 +11,7 @@ import type { SearchHit } from '../../store/search/search-query.ts'
 import type { MemoryInfo } from '../../store/snapshot/live-memory.ts'
 import type { Answer, Command, Context, Input } from '../call/command.ts'
 import { readPlainInput } from '../machine/files.ts'
-import { findObject, type JsonObject } from '../machine/json.ts'
+import { findObject, isObject, type JsonObject } from '../machine/json.ts'
 import { noteAgentSession, sessionId } from '../setup/agent-session.ts'
 import { closing } from '../store/open-store.ts'
 import { errorText } from '../terminal/output.ts'
@@ -49,6 +49,16 @@ export const commands: readonly Command[] = [
       ),
   },
   {
+    name: 'hook file-written',
+    summary: 'Save a file of a mirror that an agent program has just written',
+    notes: [
+      `For \`setup claude-code --memory\`, and for the plugin. ${manners}`,
+      'The session becomes the author of the version, so that `undo` can take it back.',
+    ],
+    run: (context) =>
+      patiently(FILE_MS, 'The file could not be saved in time', () => saveFile(context)),
+  },
+  {
     name: 'hook pre-compact',
     summary: 'Sync before an agent program compacts its conversation',
     notes: [`For the plugin: syncs with all remotes, for at most 20 seconds. ${manners}`],
@@ -62,6 +72,8 @@ export const commands: readonly Command[] = [
   },
 ]
 
+/** Runs next to the agent, which does not wait. */
+const FILE_MS = 20_000
 /** The agent program waits this long before its user can begin. */
 const START_MS = 3000
 /** Runs while the conversation goes on. */
@@ -155,6 +167,20 @@ async function answerPrompt(context: Context, input: Input, signal: AbortSignal)
   })
   const text = promptContext(hits, tokens * BYTES_PER_TOKEN)
   return text === '' ? nothing : contextAnswer('UserPromptSubmit', text)
+}
+
+async function saveFile(context: Context): Promise<Answer> {
+  const report = await readReport(context)
+  const session = sessionId(report?.['session_id'])
+  const given = report?.['tool_input']
+  const file = isObject(given) ? given['file_path'] : undefined
+  if (session === undefined || typeof file !== 'string') return nothing
+  // Loaded on demand: most users have no mirror.
+  const { hasMirrors, saveWrittenFile } = await import('../mirror/written-file.ts')
+  if (!hasMirrors(context)) return nothing
+  const signal = new AbortController().signal
+  await withStore(context, signal, (store) => saveWrittenFile(context, store, { file, session }))
+  return nothing
 }
 
 /** The report of the agent program; undefined on a terminal. */

@@ -3,13 +3,11 @@
 // changes are planned before anything is written, so that a set-up is refused as a whole.
 
 import { realpathSync } from 'node:fs'
-import { join } from 'node:path'
-import { systemDisk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import { type Answer, type Command, type Context, type Input, usageError } from '../call/command.ts'
-import { type AgentEnvironment, readAgentEnvironment } from '../call/environment.ts'
+import { readAgentEnvironment } from '../call/environment.ts'
 import { dryRunOption } from '../call/options.ts'
-import { isObject, type JsonObject } from '../machine/json.ts'
+import type { JsonObject } from '../machine/json.ts'
 import {
   type Client,
   clients,
@@ -22,16 +20,16 @@ import {
   shellLine,
 } from '../setup/clients.ts'
 import { countMemories } from '../setup/connect.ts'
-import { type Addition, addTo, holds, type Wanted } from '../setup/json-text.ts'
-import { addTable } from '../setup/toml-text.ts'
-import { inTurn } from '../setup/turns.ts'
+import type { Wanted } from '../setup/json-text.ts'
 import {
-  checkWritable,
-  readUserFile,
-  replaceUserFile,
-  tidy,
-  type UserFile,
-} from '../setup/user-file.ts'
+  changeFiles,
+  differenceText,
+  exampleOf,
+  hookPart,
+  type Part,
+  proposalOf,
+} from '../setup/parts.ts'
+import { inTurn } from '../setup/turns.ts'
 import { getIdentity, isStoreHere } from '../store/open-store.ts'
 import { exitCodeOf } from '../terminal/output.ts'
 import { countText } from '../text/words.ts'
@@ -48,6 +46,9 @@ export const commands: readonly Command[] = [
       '--write': 'Change the file of the program, and check the connection',
       ...dryRunOption,
       '--hooks': 'For claude-code: show the memories when a session begins',
+      '--memory': 'For claude-code: mirror the files of its own memory, and nothing else',
+      '--with-tracked': 'With --memory: also files of the project that git may track',
+      '--name <text>': 'With --memory: the name of a project that is in no repository',
     },
     notes: [
       `Programs: ${clients.map(({ name }) => name).join(', ')}.`,
@@ -59,15 +60,29 @@ export const commands: readonly Command[] = [
         'key: for --url the program takes it from GITLOCKET_API_KEY, or asks.',
       '--hooks adds a hook that lists the memories at the start of each session, and gives its ' +
         'id to what the session writes: `gitlocket rollback --session` takes it back.',
+      '--memory finds the directories in which the program keeps its own notes, of this project, ' +
+        'of its agents and of other projects, and keeps each one and a place below /claude-code ' +
+        'the same, as `mirror` does. A repository is known again on another machine by its first ' +
+        'commit and its remote. A hook makes the session the author of its notes.',
     ],
     run: setup,
   },
 ]
 
-function setup(context: Context, input: Input): Promise<Answer> | Answer {
+async function setup(context: Context, input: Input): Promise<Answer> {
+  if (input.flag('memory')) {
+    checkHasHooks(clientOf(input.argument(0)), input.text('url'), '--memory is')
+    // Loaded on demand: other programs have no files of memory.
+    const { setupMemory } = await import('../mirror/setup-memory.ts')
+    return setupMemory(context, input)
+  }
   const plan = planOf(context, input)
   if (input.flag('dry-run')) return difference(plan)
   return input.flag('write') ? write(context, plan) : instructions(plan)
+}
+
+function indented(text: string): string {
+  return text.replaceAll(/^(?=.)/gm, '  ')
 }
 
 function instructions(plan: SetupPlan): Answer {
@@ -91,10 +106,6 @@ function instructions(plan: SetupPlan): Answer {
   }
 }
 
-function indented(text: string): string {
-  return text.replaceAll(/^(?=.)/gm, '  ')
-}
-
 function difference(plan: SetupPlan): Answer {
   const proposals = plan.parts.map(proposalOf)
   const found = proposals.map(({ file, text }) => {
@@ -103,16 +114,10 @@ function difference(plan: SetupPlan): Answer {
   return { text: proposals.map(differenceText).join(''), json: answerJson(plan, found) }
 }
 
-/** The lines that are new alone: those next to them may hold secrets of other programs. */
-function differenceText({ file, text, lines }: Proposal): string {
-  if (text === undefined) return `${file.path}: nothing to do\n`
-  return `${file.path}: would get\n${lines.map((line) => `+ ${line}\n`).join('')}`
-}
-
 async function write(context: Context, plan: SetupPlan): Promise<Answer> {
   const { target } = plan
   if (!('url' in target)) checkHasStore(context)
-  const proposals = await inTurn(context.environment, () => changeFiles(plan))
+  const proposals = await inTurn(context.environment, () => changeFiles(plan.parts))
   const done = proposals.map(({ file, text }) => ({
     file: file.path,
     status: text === undefined ? 'unchanged' : 'written',
@@ -145,17 +150,6 @@ async function write(context: Context, plan: SetupPlan): Promise<Answer> {
 function firstWords({ client, target }: SetupPlan): readonly string[] {
   const say = `Then say to ${client.assistant ?? 'the agent'}: Remember that I prefer pnpm.`
   return 'url' in target ? [say] : [say, 'After that, `gitlocket log` shows the new memory']
-}
-
-/** What it proposes is read in the same turn: two set-ups may add to one file. */
-async function changeFiles(plan: SetupPlan): Promise<readonly Proposal[]> {
-  const proposals = plan.parts.map(proposalOf)
-  for (const { file, text } of proposals) if (text !== undefined) checkWritable(file)
-  for (const { file, text } of proposals) {
-    if (text === undefined) tidy(systemDisk, file.target)
-    else await replaceUserFile(systemDisk, file, text)
-  }
-  return proposals
 }
 
 function checkHasStore(context: Context): void {
@@ -208,14 +202,6 @@ function answerJson(
   }
 }
 
-/** One file, and its wanted contents. */
-interface Part {
-  readonly path: string
-  /** The file of a project lies in it. */
-  readonly within: string | undefined
-  readonly wanted: readonly Wanted[]
-}
-
 interface SetupPlan {
   readonly client: Client
   readonly scope: Scope
@@ -248,7 +234,8 @@ function planOf(context: Context, input: Input): SetupPlan {
   if (!input.flag('hooks')) return { client, scope, entry, target, parts }
   checkHasHooks(client, url)
   const launch = launchOf(context.environment, agents, scope, ['hook', 'session-start'])
-  return { client, scope, entry, target, parts: [...parts, hookPart(agents, within, launch)] }
+  const hook = { event: 'SessionStart', words: 'hook session-start', launch }
+  return { client, scope, entry, target, parts: [...parts, hookPart(agents, within, hook)] }
 }
 
 function clientOf(name: string): Client {
@@ -279,78 +266,8 @@ function checkedAddress(text: string): string {
   throw usageError('--url must begin with https: a key would be sent unencrypted', 'setup')
 }
 
-function checkHasHooks({ name }: Client, url: string | undefined): void {
-  if (name !== 'claude-code') throw usageError('--hooks are for claude-code only', 'setup')
+function checkHasHooks({ name }: Client, url: string | undefined, what = '--hooks are'): void {
+  if (name !== 'claude-code') throw usageError(`${what} for claude-code only`, 'setup')
   if (url === undefined) return
-  throw usageError('--hooks show the memories of this machine: leave out --url', 'setup')
-}
-
-const HOOK_SECONDS = 10
-
-/** The hook takes the place of its shell, so that its parent is the program itself. */
-function hookPart(
-  { homeDirectory, claudeDirectory }: AgentEnvironment,
-  within: string | undefined,
-  { command, args, env }: Launch,
-): Part {
-  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
-  const prefix = variables.length === 0 ? ['exec'] : ['exec', 'env', ...variables]
-  const line = shellLine([...prefix, command, ...args])
-  const hook = { type: 'command', command: line, timeout: HOOK_SECONDS }
-  const judge = (item: JsonObject): 'same' | 'other' | undefined => {
-    const hooks: readonly unknown[] = Array.isArray(item['hooks']) ? item['hooks'] : []
-    if (hooks.some((one) => holds(one, { type: 'command', command: line }))) return 'same'
-    return hooks.some(isOurs) ? 'other' : undefined
-  }
-  const directory =
-    within === undefined
-      ? (claudeDirectory ?? join(homeDirectory, '.claude'))
-      : join(within, '.claude')
-  const wanted: Wanted = { path: ['hooks', 'SessionStart'], value: { hooks: [hook] }, judge }
-  return { path: join(directory, 'settings.json'), within, wanted: [wanted] }
-}
-
-function isOurs(hook: unknown): boolean {
-  const command = isObject(hook) ? hook['command'] : undefined
-  if (typeof command !== 'string') return false
-  const [, ...rest] = command.split('gitlocket')
-  return /\bhook session-start\b/.test(rest.join('gitlocket'))
-}
-
-/** A file, and its text with the missing parts. */
-interface Proposal {
-  readonly file: UserFile
-  /** Undefined if nothing is missing. */
-  readonly text: string | undefined
-  /** The new parts, without the existing text. */
-  readonly lines: readonly string[]
-}
-
-/** Throws `invalid_input` if the file is in the way, and a storage code. */
-function proposalOf({ path, within, wanted }: Part): Proposal {
-  const file = readUserFile(path, within)
-  let text = file.text ?? ''
-  const lines: string[] = []
-  for (const one of wanted) {
-    const added = additionTo(path, text, one)
-    if (added === undefined) continue
-    text = added.text
-    lines.push(...added.lines)
-  }
-  return { file, text: lines.length === 0 ? undefined : text, lines }
-}
-
-function additionTo(path: string, text: string, wanted: Wanted): Addition | undefined {
-  return path.endsWith('.toml') ? addTable(path, text, wanted) : addTo(path, text, wanted)
-}
-
-/** A file that holds the wanted contents and nothing else. */
-function exampleOf({ path, wanted }: Part): string {
-  let text = ''
-  for (const one of wanted) {
-    const added = additionTo(path, text, one)
-    if (added === undefined) throw new StoreError('invalid_input', 'There is nothing to add')
-    text = added.text
-  }
-  return text
+  throw usageError(`${what} for the memories of this machine: leave out --url`, 'setup')
 }

@@ -35,18 +35,33 @@ function memoryBelow(directory: string): string {
 function memoryOfProject(context: Context): string {
   const projects = join(context.environment.claudeDirectory, 'projects')
   const roots = projectRoots(process.cwd())
-  const named = findNamedMemory(context, roots)
-  if (named !== undefined) return named
-  for (const directory of roots) {
-    const found = findProject(projects, directory.replaceAll(/[^A-Za-z0-9]/g, '-'))
-    if (found !== undefined) return found
-  }
+  const found = findNamedMemory(context, roots) ?? findProjectMemory(projects, roots)
+  if (found !== undefined) return found
   throw new CommandError(
     'invalid_input',
     `Claude Code has no memory of this directory in ${projects}`,
     'Run it in the directory of the project, or name a directory: ' +
       '`gitlocket import --from claude-code ~/.claude/projects/<project>/memory`',
   )
+}
+
+/** The directory that the program itself has chosen for a project, if it exists. */
+export function findProjectMemory(projects: string, roots: readonly string[]): string | undefined {
+  for (const directory of roots) {
+    const found = findProject(projects, slugOf(directory))
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** The directory that the program will choose; undefined for a long path, which gets a hash. */
+export function newProjectMemory(projects: string, root: string): string | undefined {
+  const slug = slugOf(root)
+  return slug.length > PROJECT_LENGTH_MAX ? undefined : join(projects, slug, 'memory')
+}
+
+function slugOf(directory: string): string {
+  return directory.replaceAll(/[^A-Za-z0-9]/g, '-')
 }
 
 function findProject(projects: string, slug: string): string | undefined {
@@ -61,7 +76,7 @@ function findProject(projects: string, slug: string): string | undefined {
 }
 
 /** The directory itself, and the repository above it: all worktrees share their notes. */
-function projectRoots(directory: string): readonly string[] {
+export function projectRoots(directory: string): readonly string[] {
   for (let at = directory; ; at = dirname(at)) {
     const git = join(at, '.git')
     const found = lstatSync(git, { throwIfNoEntry: false })
@@ -159,7 +174,7 @@ function unusable(file: string, problem: string): CommandError {
 }
 
 /** None if the directory does not exist. */
-function namesIn(directory: string): readonly string[] {
+export function namesIn(directory: string): readonly string[] {
   if (!existsSync(directory)) return []
   return attempt('list a directory', directory, () => readdirSync(directory))
 }

@@ -121,6 +121,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     'serve restore': serveBackup,
     'serve accept-restored': serveBackup,
     'serve rotate-operator': serveBackup,
+    'serve rotate-identity': serveBackup,
     'engine init': engine,
     'engine check': engine,
     'engine upgrade': engine,

@@ -4,36 +4,37 @@
 import { type Clock, systemClock } from '../clock.ts'
 import { type Random, systemRandom } from '../crypto/random.ts'
 import { systemDisk } from '../disk/disk.ts'
-import { unsyncedDisk } from '../disk/unsynced-disk.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import { findRepository } from '../git/replica/replica-repository.ts'
-import type { LogPosition } from '../git/replica/shared-log.ts'
 import { type BackupReport, noHostError } from '../hosting/backup.ts'
 import { Catalogue } from '../hosting/catalogue.ts'
 import { Credentials } from '../hosting/credentials.ts'
 import {
-  type HostBackend,
   type HostClaim,
   type HostJob,
   type HostNotice,
   type NewStoreOptions,
   notEmptyError,
   type RecordsOptions,
+  type RecordsRole,
+  type RotatingBackend,
+  type RotatingPlace,
   type StoreUse,
   type Unfinished,
   type UnfinishedState,
 } from '../hosting/host-backend.ts'
-import type { HostRecords } from '../hosting/host-records.ts'
-import { copyFiles, copyRepository } from '../hosting/store-copy.ts'
+import type { HostRecords, ReadList, RecordTables } from '../hosting/host-records.ts'
+import { copyRepository } from '../hosting/store-copy.ts'
 import type { Identity } from '../keys/identity.ts'
 import { createStoreAt } from '../store/create.ts'
 import type { CacheOwner } from '../store/local/sealed-cache.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { openStore } from '../store/open.ts'
-import { shareObjects } from '../store/session/objects-of.ts'
 import { Engine, type EngineOptions } from './engine.ts'
 import { Jobs } from './jobs.ts'
 import { type Query, sqlStatements } from './pool.ts'
+import { replaceRecords } from './record-change.ts'
+import { ReplacedLogs, type SharedStorePlace } from './replaced-logs.ts'
 import { replicaBytesDefault, Replicas } from './replicas.ts'
 import { SqlOwnFiles } from './sql-own.ts'
 import { type SeenGenerations, SqlRecords } from './sql-records.ts'
@@ -103,7 +104,7 @@ const cleared = [
   'clearChanges',
 ] as const
 
-export class EngineBackend implements HostBackend {
+export class EngineBackend implements RotatingBackend {
   readonly clock: Clock
   readonly random: Random
   readonly owner: CacheOwner
@@ -114,6 +115,7 @@ export class EngineBackend implements HostBackend {
   readonly #jobs: Jobs
   readonly #seen: SeenGenerations = new Map()
   readonly #records: Pick<SqlRecords<object>, 'check'>[] = []
+  readonly #logs: ReplacedLogs
   #isFilling = false
 
   /** Throws `upgrade_required`, `invalid_input` for the address, or a storage code. */
@@ -139,6 +141,8 @@ export class EngineBackend implements HostBackend {
     this.#places = places
     this.#replicas = replicas
     this.#jobs = new Jobs(engine.pool, engine.server)
+    const placeOf = (storeId: string): SharedStorePlace => this.#place(storeId)
+    this.#logs = new ReplacedLogs({ engine, backend: this, placeOf })
   }
 
   async make(): Promise<void> {}
@@ -263,7 +267,7 @@ export class EngineBackend implements HostBackend {
   async restoreStore(storeId: string, from: string): Promise<void> {
     await this.mark(storeId, 'making')
     await this.#engine.logs.create(storeId)
-    await this.#share(storeId, from)
+    await this.#logs.share(storeId, from)
     await this.settle(storeId, 'making')
   }
 
@@ -288,7 +292,7 @@ export class EngineBackend implements HostBackend {
     const [failed, unsynced]: [string[], string[]] = [[], []]
     for (const storeId of storeIds) {
       try {
-        if (await this.#acceptStore(storeId)) unsynced.push(storeId)
+        if (await this.#logs.accept(storeId)) unsynced.push(storeId)
       } catch (error) {
         if (!(error instanceof StoreError)) throw error
         notice({ about: storeId, error })
@@ -301,34 +305,33 @@ export class EngineBackend implements HostBackend {
     return { stores: storeIds.length - failed.length, failed, unsynced }
   }
 
-  /** Whether it has a remote. */
-  async #acceptStore(storeId: string): Promise<boolean> {
-    const from = await this.#engine.logs.position(storeId)
-    if (from === undefined) throw new StoreError('not_found', 'The engine has no such store')
-    const copy = `${this.#replicas.placeOf(storeId)}.accepted`
-    systemDisk.removeTree(copy)
-    try {
-      const store = await this.openStore(storeId, { acceptRolledBack: true })
-      const remotes = await store.remotes.list()
-      await store.close()
-      await this.copyStore(storeId, copy)
-      await this.#share(storeId, copy, from)
-      return remotes.length > 0
-    } finally {
-      systemDisk.removeTree(copy)
-    }
+  async withoutServers<T>(
+    _notice: (notice: HostNotice) => void,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    await this.#engine.checkNoneRuns()
+    return work()
   }
 
-  async #share(storeId: string, from: string, position?: LogPosition): Promise<void> {
-    const directory = `${this.#replicas.placeOf(storeId)}.restored`
-    systemDisk.removeTree(directory)
-    try {
-      await copyFiles(unsyncedDisk, from, directory, () => true)
-      const place = { ...this.#place(storeId), directory, disk: unsyncedDisk }
-      await shareObjects(place, storeId, position)
-    } finally {
-      systemDisk.removeTree(directory)
-    }
+  async rotateStore(
+    storeId: string,
+    next: Identity,
+    change: (place: RotatingPlace) => Promise<void>,
+  ): Promise<void> {
+    await this.#logs.rotate(storeId, next, change)
+    this.#replicas.remove(storeId)
+  }
+
+  async takeRecords<T extends object>(
+    role: RecordsRole,
+    tables: RecordTables<T>,
+    list: ReadList<T>,
+  ): Promise<void> {
+    const { owner } = this
+    const isSame = await this.#engine.pool.repeatTransaction((query) => {
+      return replaceRecords({ query, owner, role, tables }, list)
+    })
+    if (!isSame) throw new StoreError('locked', 'Another server changes the lists: end it first')
   }
 
   hasRemote(storeId: string): Promise<boolean> {

@@ -66,6 +66,18 @@ export class Engine {
     await this.pool.repeat(noteServer, [this.server, this.#format])
   }
 
+  /** Throws `locked` if a server runs here, or may have run two minutes ago. */
+  async checkNoneRuns(): Promise<void> {
+    const [row] = (await this.pool.repeat(findServers, [this.server])).rows
+    const count = Number(row?.['count'])
+    if (count === 0) return
+    throw new StoreError(
+      'locked',
+      `${count === 1 ? 'A server runs' : `${count} servers run`}: end all first. A server that ` +
+        'has died is forgotten after two minutes',
+    )
+  }
+
   async noteEnded(): Promise<void> {
     await this.pool.query(forgetServer, [this.server])
   }
@@ -269,6 +281,11 @@ const findOlder = {
   name: 'gl_older_servers',
   text: `select count(*), extract(epoch from now() - max(at)) as seconds from gl_server
     where format < $1 and at > now() - interval '2 minutes'`,
+}
+const findServers = {
+  name: 'gl_servers',
+  text: `select count(*) from gl_server
+    where server <> $1 and at > now() - interval '2 minutes'`,
 }
 const findTables = {
   name: 'gl_tables',

@@ -2,8 +2,8 @@
 // the rows, brings the digest of all rows up to date, and seals it as the new head.
 
 import type { RecordsRole } from '../hosting/host-backend.ts'
-import type { RecordStepOn, RecordTables, RecordTally } from '../hosting/host-records.ts'
-import { type ListHead, RowDigest, sealHead } from '../hosting/list-head.ts'
+import type { ReadList, RecordStepOn, RecordTables, RecordTally } from '../hosting/host-records.ts'
+import { type ListHead, noRows, RowDigest, sealHead } from '../hosting/list-head.ts'
 import { type SealedRow, sealRow } from '../hosting/sealed-row.ts'
 import type { CacheOwner } from '../store/local/sealed-cache.ts'
 import type { Query, SqlResult } from './pool.ts'
@@ -103,6 +103,29 @@ export class RecordChange<T extends object> {
     const place = { owner, role, name: String(table), table: tables[table] }
     return sealRow(place, record, this.#head.generation)
   }
+}
+
+/**
+ * Seals a list anew, whatever sealed it. False, with nothing written, if it has changed since it
+ * was read.
+ */
+export async function replaceRecords<T extends object>(
+  parts: ChangeParts<T>,
+  { generation: read, value }: ReadList<T>,
+): Promise<boolean> {
+  const { query, role, tables } = parts
+  const [row] = (await query(recordStatements.holdList, [role])).rows
+  if (Number(row?.['generation']) !== read) return false
+  await query(recordStatements.dropRecords, [role])
+  await query(recordStatements.forgetChanges, [role, read])
+  const generation = read + 1
+  const change = new RecordChange(parts, { generation, digest: noRows, since: generation })
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the tables have no other keys
+  for (const table of Object.keys(tables) as (keyof T)[]) {
+    for (const record of value[table]) await change.take({ kind: 'add', table, record })
+  }
+  await change.finish()
+  return true
 }
 
 export function tallyOf({ rows: [row] }: SqlResult): RecordTally {

@@ -49,6 +49,7 @@ export const recordStatements = sqlStatements({
     select id, before from made`,
   expectRecord: `select from gl_record
     where list = $1 and kind = $2 and id = $3 and generation = $4`,
+  dropRecords: 'delete from gl_record where list = $1',
   clearRecords: `with made as (
       delete from gl_record where list = $1 and kind = $2 and scope = $3
       returning id, generation as before),

@@ -91,6 +91,17 @@ async function keeping<T>(
   return result
 }
 
+/** The identity in a file that a user has named; made if there is no such file. */
+export async function ensureIdentity(
+  path: string,
+): Promise<{ readonly identity: Identity; readonly isNew: boolean }> {
+  const found = findIdentity({ identityFile: path, identityIsNamed: false })
+  if (found !== undefined) return { identity: found, isNew: false }
+  const identity = await generateIdentity()
+  write(path, identity)
+  return { identity, isNew: true }
+}
+
 function write(path: string, identity: Identity): void {
   writeSecretFile('the identity file', path, formatIdentity(identity))
 }

@@ -6,12 +6,12 @@ import { asciiText, toHex, utf8 } from '../bytes.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { hash256 } from '../crypto/digest.ts'
 import { type Random, systemRandom } from '../crypto/random.ts'
-import { type Disk, makeDurableDirectory, systemDisk } from '../disk/disk.ts'
+import { atomicWrite, type Disk, makeDurableDirectory, systemDisk } from '../disk/disk.ts'
 import { refuseForeignRoot } from '../disk/foreign-owner.ts'
 import { holdForLife } from '../disk/hold-for-life.ts'
 import { LockIdentity, ProcessLock, sweepOwners } from '../disk/process-lock.ts'
 import { hasCode, StoreError } from '../errors.ts'
-import { findId } from '../format/id.ts'
+import { findId, parseId } from '../format/id.ts'
 import { traceOfStore } from '../git/disk-store/head-trace.ts'
 import type { Identity } from '../keys/identity.ts'
 import { lineFileBytesMax, lockWaitMsDefault } from '../limits.ts'
@@ -19,11 +19,14 @@ import { createStoreAt } from '../store/create.ts'
 import type { CacheOwner } from '../store/local/sealed-cache.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { openStore } from '../store/open.ts'
-import type { StoreEnvironment, StorePlaces } from '../store/session/open-options.ts'
+import {
+  localPlaces,
+  type StoreEnvironment,
+  type StorePlaces,
+} from '../store/session/open-options.ts'
 import { TimeSlice } from '../time-slice.ts'
 import { FileRecords } from './file-records.ts'
 import {
-  type HostBackend,
   type HostClaim,
   type HostJob,
   type HostNotice,
@@ -31,11 +34,14 @@ import {
   notEmptyError,
   type RecordsOptions,
   type RecordsRole,
+  type RotatingBackend,
+  type RotatingPlace,
   type StoreUse,
   type Unfinished,
   type UnfinishedState,
 } from './host-backend.ts'
-import type { HostRecords } from './host-records.ts'
+import type { HostRecords, ReadList, RecordTables } from './host-records.ts'
+import { sealList } from './list-file.ts'
 import type { SealedFilePlace } from './sealed-file.ts'
 import { copyFiles, copyRepository } from './store-copy.ts'
 
@@ -62,7 +68,7 @@ function nameOf(dataDirectory: string): string {
   return toHex(hash256(utf8(dataDirectory)).subarray(0, 16))
 }
 
-export class DataDirectory implements HostBackend {
+export class DataDirectory implements RotatingBackend {
   readonly disk: Disk
   readonly random: Random
   readonly clock: Clock
@@ -227,6 +233,44 @@ export class DataDirectory implements HostBackend {
 
   restoreStore(storeId: string, from: string): Promise<void> {
     return copyFiles(this.disk, from, this.storePath(storeId), () => true)
+  }
+
+  async withoutServers<T>(
+    notice: (notice: HostNotice) => void,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    // An empty directory needs no lock, and gets none.
+    if ((await this.contents()) === 'nothing') return work()
+    const leave = await this.serve(notice)
+    try {
+      return await work()
+    } finally {
+      await leave()
+    }
+  }
+
+  async rotateStore(
+    storeId: string,
+    _next: Identity,
+    change: (place: RotatingPlace) => Promise<void>,
+  ): Promise<void> {
+    const place = { ...this.#place(), directory: this.storePath(storeId) }
+    await change(place)
+    const left = localPlaces(place, parseId('store', storeId))
+    const { anchorFile, remotesFile, erasuresDirectory, cacheDirectory } = left
+    for (const path of [anchorFile, remotesFile, erasuresDirectory, cacheDirectory]) {
+      this.disk.removeTree(path)
+    }
+  }
+
+  async takeRecords<T extends object>(
+    role: RecordsRole,
+    _tables: RecordTables<T>,
+    { generation, value }: ReadList<T>,
+  ): Promise<void> {
+    const { owner, path, lock } = this.file(role)
+    const bytes = sealList(owner, role, { generation: generation + 1, value })
+    await lock.hold(lockWaitMsDefault, () => atomicWrite(this.disk, path, bytes))
   }
 
   async hasRemote(storeId: string): Promise<boolean> {

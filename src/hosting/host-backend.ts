@@ -8,11 +8,12 @@ import type { Clock } from '../clock.ts'
 import type { Random } from '../crypto/random.ts'
 import { StoreError } from '../errors.ts'
 import { encodeBase32 } from '../format/base32.ts'
+import type { Identity } from '../keys/identity.ts'
 import type { CreateOptions } from '../store/create.ts'
 import type { CacheOwner } from '../store/local/sealed-cache.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
-import type { StorePlaces } from '../store/session/open-options.ts'
-import type { HostRecords, Lists, RecordTables } from './host-records.ts'
+import type { StoreEnvironment, StorePlaces } from '../store/session/open-options.ts'
+import type { HostRecords, Lists, ReadList, RecordTables } from './host-records.ts'
 
 /** About the server itself, or about a store of it, by its id: for people who run it. */
 export interface HostNotice {
@@ -132,6 +133,33 @@ export interface HostBackend {
   hold<T>(claim: HostClaim, work: () => Promise<T>): Promise<T>
   /** Runs `work`, unless another server is at the same job; then it does nothing. */
   runJob(job: HostJob, work: () => Promise<void>): Promise<void>
+}
+
+/** A store in a directory, as the old device has it. */
+export type RotatingPlace = StoreEnvironment & StorePlaces
+
+/** A backend whose identity can be replaced. */
+export interface RotatingBackend extends HostBackend {
+  /** Runs `work` while no server runs. Throws `locked` if one does. */
+  withoutServers<T>(notice: (notice: HostNotice) => void, work: () => Promise<T>): Promise<T>
+  /**
+   * Makes a store that of the identity `next`. `change` works on it, or on a copy of it that then
+   * becomes the store. Nothing of it remains sealed for the identity of this backend.
+   */
+  rotateStore(
+    storeId: string,
+    next: Identity,
+    change: (place: RotatingPlace) => Promise<void>,
+  ): Promise<void>
+  /**
+   * Seals a list for the identity of this backend, in place of the same list that another one had
+   * sealed. Throws `locked` if that has changed since it was read.
+   */
+  takeRecords<T extends object>(
+    role: RecordsRole,
+    tables: RecordTables<T>,
+    list: ReadList<T>,
+  ): Promise<void>
 }
 
 export function notEmptyError(): StoreError {

@@ -113,6 +113,12 @@ export interface HostRecords<T> {
   snapshot(): Promise<RecordsSnapshot<T>>
 }
 
+/** All records of a list, as of one change of it. */
+export interface ReadList<T> {
+  readonly generation: number
+  readonly value: Lists<T>
+}
+
 export interface RecordsSnapshot<T> {
   readonly lists: Lists<T>
   /** The file that holds them in a data directory. */

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { bareRemote } from '../support/clones.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import { requires } from '../support/tools.ts'
-import { type Home, newHome } from './cli-process.ts'
+import { ended, type Home, newHome } from './cli-process.ts'
 import { type Asked, ask, newKey, serve, type Served } from './serving.ts'
 
 const postgres = requires('postgres')
@@ -170,6 +170,54 @@ describe.skipIf(postgres.missing)(`an engine${postgres.note}`, () => {
     const empty = machineOf(database.database())
     await empty.call(['engine', 'init'])
     expect((await empty.call(['serve', 'accept-restored'])).stderr).toContain('no data of a server')
+  })
+
+  test('gives its servers a new identity, however often that is killed', async () => {
+    const url = database.database()
+    const home = machineOf(url)
+    const name = new URL(url).pathname.slice(1)
+    await home.call(['engine', 'init'])
+    const token = await newKey(home)
+    const ids: string[] = []
+    for (const store of ['one', 'two', 'three', 'four']) {
+      const id = String((await home.json('store', 'create', store))['id'])
+      await home.ok('--store', id, 'create', 'a.md', '--text', `text of ${store}`)
+      ids.push(id)
+    }
+    const running = await serveOne(home, 'one')
+    const rotation = ['serve', 'rotate-identity', '--to', 'next-identity']
+    const refused = await home.call(rotation)
+    expect([refused.exitCode, refused.stderr]).toEqual([10, expect.stringContaining('end all')])
+    await running.stop()
+    // Wherever these kills find it, the next run continues.
+    for (const ms of [700, 850, 1000, 1200, 1500]) {
+      const child = home.start(rotation)
+      const end = ended(child)
+      const timer = setTimeout(() => child.kill('SIGKILL'), ms)
+      await end
+      clearTimeout(timer)
+      database.sql('delete from gl_job', name)
+    }
+    expect(await home.json(...rotation)).toMatchObject({
+      type: 'serve_rotate_identity',
+      stores: 4,
+      failed: [],
+      shared: [],
+    })
+    const old = await home.call(['store', 'list'])
+    expect([old.exitCode, old.stderr]).toEqual([8, expect.stringContaining('another identity')])
+    expect((await home.call(['--store', ids[0] ?? '', 'ls'])).exitCode).not.toBe(0)
+
+    home.variables['GITLOCKET_IDENTITY_FILE'] = `${home.directory}/next-identity`
+    const server = await serveOne(home, 'two')
+    for (const id of ids) {
+      const listed = await ask(server.url, token, `memory_stores/${id}/memories`)
+      expect(listed.body['data']).toHaveLength(1)
+      expect(await home.ok('--store', id, 'cat', 'a.md')).toContain('text of')
+    }
+    expect((await server.stop()).exitCode).toBe(0)
+    const same = await home.call(rotation)
+    expect([same.exitCode, same.stderr]).toEqual([2, expect.stringContaining('the one that')])
   })
 
   test('is checked, and rewritten', async () => {

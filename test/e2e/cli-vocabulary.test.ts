@@ -105,6 +105,7 @@ const calls: readonly Call[] = [
   ['serve backup copy', 'serve_backup'],
   ['serve rotate-operator', 'serve_rotate_operator'],
   ['serve restore copy --data elsewhere-served', 'serve_restore'],
+  ['serve rotate-identity --to next --data elsewhere-served', 'serve_rotate_identity'],
   ['completion bash', 'completion'],
   ['recover', 'recover'],
   ['doctor --repair', 'doctor'],

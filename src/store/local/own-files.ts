@@ -14,6 +14,8 @@ import {
   parseCache,
   sealCache,
   type SealOwner,
+  type SealPlace,
+  untilPadding,
 } from './sealed-cache.ts'
 
 const roles = {
@@ -140,4 +142,37 @@ export function writeOwn(
 ): Promise<boolean> {
   const place = { role: roles[name], generation: 0 }
   return files.write(name, sealCache(owner, place, utf8(JSON.stringify(file))))
+}
+
+/** The files of one device, and what seals them. */
+export interface SealedOwn {
+  readonly owner: SealOwner
+  readonly files: OwnFiles
+}
+
+/**
+ * Hands the notes of one device to another, sealed for that one alone; its own notes are kept. Both
+ * may have the same files. Removes the caches. Throws an envelope code.
+ */
+export async function moveOwn(before: SealedOwn, after: SealedOwn): Promise<void> {
+  for (const name of ['anchor', 'remotes', 'reads'] as const) {
+    const place = { role: roles[name], generation: 0 }
+    const known = await after.files.read(name)
+    if (known !== undefined && opens(after.owner, place, known)) continue
+    const bytes = await before.files.read(name)
+    if (bytes === undefined) continue
+    const plain = untilPadding(openCache(before.owner, place, bytes))
+    await after.files.write(name, sealCache(after.owner, place, plain))
+  }
+  for (const name of ['state', 'state-changes'] as const) await before.files.remove(name)
+}
+
+function opens(owner: SealOwner, place: SealPlace, bytes: Uint8Array): boolean {
+  try {
+    openCache(owner, place, bytes)
+    return true
+  } catch (error) {
+    if (hasNoValue(error)) return false
+    throw error
+  }
 }

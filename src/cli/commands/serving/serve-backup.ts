@@ -1,9 +1,10 @@
-// `serve backup|restore|accept-restored|rotate-operator`: works on all stores of a server at once,
-// for the day on which its machine, its database or its operator secret is lost.
+// `serve backup|restore|accept-restored|rotate-operator|rotate-identity`: works on all stores of a
+// server at once, for the day on which its machine, its database or a secret is lost.
 
 import { resolve } from 'node:path'
 import type { AcceptReport } from '../../../engine/engine-backend.ts'
-import { ensureOperatorSecret } from '../../../home/identity-file.ts'
+import { formatId } from '../../../format/id.ts'
+import { ensureIdentity, ensureOperatorSecret } from '../../../home/identity-file.ts'
 import { type Rotation, rotateOperator } from '../../../hosting/administration.ts'
 import {
   backupHost,
@@ -12,13 +13,23 @@ import {
   restoreHost,
   restoreHostTo,
 } from '../../../hosting/backup.ts'
-import type { HostNotice } from '../../../hosting/host-backend.ts'
-import type { Answer, Command, Context, Input } from '../../call/command.ts'
+import { DataDirectory } from '../../../hosting/data-directory.ts'
+import type { HostNotice, RotatingBackend } from '../../../hosting/host-backend.ts'
+import { type IdentityRotationReport, rotateIdentity } from '../../../hosting/rotate-identity.ts'
+import type { Identity } from '../../../keys/identity.ts'
+import {
+  type Answer,
+  type Command,
+  type Context,
+  type Input,
+  usageError,
+} from '../../call/command.ts'
 import { actorOptions, authorOf } from '../../call/options.ts'
 import { findOperatorSecret } from '../../machine/secrets.ts'
 import { engineOf, openBackend } from '../../store/engine.ts'
 import { placeOptions, withAdministration, withServerPlace } from '../../store/server.ts'
 import { withProgress } from '../../terminal/progress.ts'
+import { wire } from '../../text/wire.ts'
 import { countText } from '../../text/words.ts'
 
 export const commands: readonly Command[] = [
@@ -69,6 +80,26 @@ export const commands: readonly Command[] = [
         'was interrupted. An earlier secret opens nothing that is written from then on.',
     ],
     run: serveRotateOperator,
+  },
+  {
+    name: 'serve rotate-identity',
+    destroys: true,
+    summary:
+      'Give all servers of these stores a new identity, and take all access from the old one',
+    options: {
+      ...placeOptions,
+      '--to <file>': 'The file of the new identity; made if missing',
+      ...actorOptions,
+    },
+    notes: [
+      'For a secret that was stolen. End all servers first; then put the new identity where they ' +
+        'take it from, and start them. It may be repeated, also after it was interrupted: name ' +
+        'the old identity with GITLOCKET_IDENTITY_FILE, and the new one with --to. Each store ' +
+        'begins an epoch of keys; changes of members go to its remote first.',
+      'The old identity opens nothing that is written from then on; its thief may know all that ' +
+        'was written before. See docs/FLEET.md for what else to replace.',
+    ],
+    run: serveRotateIdentity,
   },
 ]
 
@@ -133,6 +164,63 @@ async function serveRotateOperator(context: Context, input: Input): Promise<Answ
       exitCode: failed.length > 0 ? INCOMPLETE : 0,
     }
   })
+}
+
+function serveRotateIdentity(context: Context, input: Input): Promise<Answer> {
+  const file = input.text('to')
+  if (file === undefined) throw usageError('Name the file of the new identity with --to')
+  const path = resolve(file)
+  const { actor } = authorOf(context, input)
+  return withServerPlace(context, input, async (place) => {
+    const open = async (identity: Identity): Promise<RotatingBackend> => {
+      const backend = await openBackend(context, input, identity)
+      return backend ?? new DataDirectory({ ...place, identity, clock: context.clock })
+    }
+    const { identity: next, isNew } = await ensureIdentity(path)
+    if (isNew) process.stderr.write(`Made an identity at ${path}: keep a copy elsewhere\n`)
+    const [from, to] = [await open(place.identity), await open(next)]
+    try {
+      const failures: unknown[] = []
+      const notice = ({ error }: HostNotice): number => failures.push(error)
+      const report = await withProgress(context, 'Rotating', (options) =>
+        rotateIdentity({ from, to, actor, notice, ...options }),
+      )
+      return identityAnswer({ path, before: place.identity, next, report, failures })
+    } finally {
+      await from.close()
+      await to.close()
+    }
+  })
+}
+
+function identityAnswer({
+  path,
+  before,
+  next,
+  report,
+  failures,
+}: {
+  readonly path: string
+  readonly before: Identity
+  readonly next: Identity
+  readonly report: IdentityRotationReport
+  readonly failures: readonly unknown[]
+}): Answer {
+  const { stores, failed, shared } = report
+  const [deviceId, previousDeviceId] = [next, before].map((one) => formatId('device', one.deviceId))
+  const lines = [
+    `${countText(stores, 'store', 'stores')} of ${deviceId} now; ${previousDeviceId} opens none`,
+    ...failed.map((storeId) => `  not ${storeId}: run it again with both identities`),
+    ...shared.map((storeId) => `  ${storeId} has further devices: check its \`device list\``),
+    `Next: give ${path} to all servers in place of the old identity, then start them`,
+    '',
+  ]
+  return {
+    text: lines.join('\n'),
+    json: wire({ ...report, deviceId, previousDeviceId, identityFile: path }),
+    failures,
+    exitCode: failed.length > 0 ? INCOMPLETE : 0,
+  }
 }
 
 async function nearIdentity({ environment }: Context): Promise<string> {

@@ -236,9 +236,9 @@ async function waitForEarlier(pool: EnginePool, waitMs: number): Promise<void> {
 function earlierTransaction(): StoreError {
   return new StoreError(
     'locked',
-    'A transaction, a replication slot or a standby still reads an earlier state of the ' +
-      'database, which therefore keeps removed rows: end it (pg_stat_activity.backend_xmin, ' +
-      'pg_replication_slots.xmin, pg_prepared_xacts), and scrub again',
+    'A transaction or a standby still reads an earlier state of the database, which therefore ' +
+      'keeps removed data: end it (pg_stat_activity.backend_xmin, pg_replication_slots.xmin, ' +
+      'pg_prepared_xacts), and scrub again',
   )
 }
 

@@ -144,7 +144,7 @@ interface ReadRows {
 export function mixedRows(role: RecordsRole): StoreError {
   return new StoreError(
     'rolled_back',
-    `The ${role} in the engine: a row is older than its list, or missing; put the newest ` +
+    `One of the ${role} in the engine is older than their list, or missing; put the newest ` +
       'database back, or accept this one with `gitlocket serve accept-restored`',
   )
 }

@@ -30,7 +30,7 @@ export interface AgentDefaultsOptions {
   readonly excludeTools?: readonly string[] | undefined
   /**
    * Tokens of a prompt from which the API replaces the conversation by a summary, at least 50,000.
-   * The default is never.
+   * The default is never. Excludes the request parameter `compaction`.
    */
   readonly compactAbove?: number | undefined
 }

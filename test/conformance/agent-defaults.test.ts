@@ -160,6 +160,24 @@ describe('in requests', () => {
     expect(resultsOf(api.received[3])['look']?.['content']).toContain('/memories')
   }
 
+  test('cannot be threaded: the tool runner sends them without a thread', async () => {
+    const api = await scripted([[look], [text('a')], [text('b')]])
+    const { messages } = new Anthropic({ apiKey: 'k', baseURL: api.url, maxRetries: 0 }).beta
+    const given = agentDefaults(await memoryPrompt(tool.store))
+    const list = [...rest.messages]
+    const tools = [memoryTool(tool.store, { session: 'session' })]
+    await messages.toolRunner({ ...rest, ...given, messages: list, tools })
+    for (const { body } of api.received) expect(body).not.toHaveProperty('thread')
+    const { model, max_tokens } = rest
+    const hi = { role: 'user', content: 'Hi' } as const
+    await expect(messages.thread({ model, max_tokens, ...given }).send(hi)).rejects.toMatchObject({
+      status: 400,
+      errorCode: 'thread_unsupported_request',
+    })
+    await messages.thread({ model, max_tokens, system: given.system }).send(hi)
+    expect(api.received.at(-1)?.body).toHaveProperty('thread')
+  })
+
   test('the API refuses another order of the edits, or the edit without thinking', async () => {
     const api = await scripted([])
     const { messages } = new Anthropic({ apiKey: 'k', baseURL: api.url, maxRetries: 0 }).beta

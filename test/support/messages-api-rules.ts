@@ -12,7 +12,15 @@ export interface Message {
 
 const contextBeta = 'context-management-2025-06-27'
 const compactBeta = 'compact-2026-01-12'
-const betas: ReadonlySet<string> = new Set([contextBeta, compactBeta, 'message-threads-2026-08-12'])
+const summarizeBeta = 'compact-2026-09-04'
+const betas: ReadonlySet<string> = new Set([
+  contextBeta,
+  compactBeta,
+  summarizeBeta,
+  'message-threads-2026-08-12',
+])
+/** What a request on a message thread must not have. */
+const unthreadable = ['cache_control', 'context_management', 'fallbacks', 'thinking']
 
 interface EditRule {
   readonly beta: string
@@ -57,6 +65,7 @@ export function checkBody(body: Block, sent: readonly string[]): void {
   if (typeof model !== 'string') throw new Error('model: field required')
   if (!isPositive(maxTokens)) throw new Error('max_tokens: field required')
   if (thinking !== undefined) checkThinking(recordOf(thinking, 'thinking'), maxTokens)
+  if (body['compaction'] !== undefined) checkCompaction(body, sent)
   const management = body['context_management']
   if (management === undefined || management === null) return
   const { edits: list = [] } = recordOf(management, 'context_management')
@@ -66,6 +75,20 @@ export function checkBody(body: Block, sent: readonly string[]): void {
     sent,
     isThinking(body),
   )
+}
+
+/** The features for which the API refuses to keep a message thread. */
+export function unthreadableIn(body: Block): readonly string[] {
+  return body['thread'] === undefined ? [] : unthreadable.filter((name) => name in body)
+}
+
+function checkCompaction(body: Block, sent: readonly string[]): void {
+  const { type } = recordOf(body['compaction'], 'compaction')
+  if (type !== 'summarize') throw new Error('compaction: should be `summarize`')
+  if (!sent.includes(summarizeBeta)) throw new Error(`compaction: needs ${summarizeBeta}`)
+  if ('context_management' in body) {
+    throw new Error('compaction: cannot be combined with `context_management`')
+  }
 }
 
 function checkEdits(list: readonly Block[], sent: readonly string[], thinking: boolean): void {
@@ -123,15 +146,21 @@ function isPositive(value: unknown): value is number {
 }
 
 /**
- * `given` is the API's answer so far; `paused` tells whether it should continue the last message.
+ * `given` is the API's answer so far; `mayEnd` tells whether the last message may be the model's:
+ * the API should continue it, or summarize the conversation.
  */
 export function checkMessages(
   messages: readonly Message[],
   given: readonly Block[],
-  paused: boolean,
+  mayEnd: boolean,
 ): void {
-  if (messages[0]?.role !== 'user') throw new Error('messages: first message must be of the user')
-  if (messages.at(-1)?.role === 'assistant' && !paused) {
+  const isSummary = blocksOf(messages[0]).some(
+    ({ signature, type }) => type === 'compaction' && signature !== undefined,
+  )
+  if (messages[0]?.role !== 'user' && !isSummary) {
+    throw new Error('messages: first message must be of the user')
+  }
+  if (messages.at(-1)?.role === 'assistant' && !mayEnd) {
     throw new Error('This model does not support assistant message prefill')
   }
   for (const [index, message] of messages.entries()) {

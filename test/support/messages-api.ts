@@ -17,6 +17,7 @@ import {
   type Message,
   messageOf,
   recordOf,
+  unthreadableIn,
 } from './messages-api-rules.ts'
 import { eventOf, eventsOf } from './messages-api-stream.ts'
 
@@ -56,6 +57,7 @@ export interface Failure {
   readonly status: number
   readonly type: string
   readonly message: string
+  readonly details?: Block
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -112,8 +114,11 @@ class Conversation {
     const betas = betasOf(request)
     const body = recordOf(JSON.parse(json), 'body')
     checkBody(body, betas)
+    const unsupported = unthreadableIn(body)
+    // No mistake of the program's: the SDK asks again without a thread.
+    if (unsupported.length > 0) return threadRefusal(unsupported)
     const messages = this.#messagesOf(body)
-    checkMessages(messages, this.#given, this.#paused)
+    checkMessages(messages, this.#given, this.#paused || body['compaction'] !== undefined)
     const next = this.#script[this.#turn]
     if (next === undefined) throw new Error('The script has no reply left')
     this.#turn += 1
@@ -135,6 +140,15 @@ class Conversation {
     if (type === 'create') return sent
     if (previous !== `msg_${this.#turn - 1}`) throw new Error('thread: not found')
     return [...this.#held, ...sent]
+  }
+}
+
+function threadRefusal(unsupported: readonly string[]): Failure {
+  return {
+    status: 400,
+    type: 'invalid_request_error',
+    message: `thread: not supported with ${unsupported.join(', ')}`,
+    details: { error_code: 'thread_unsupported_request', unsupported },
   }
 }
 
@@ -172,9 +186,10 @@ async function answer(
   }
 }
 
-function fail(response: ServerResponse, { status, type, message, headers }: Failure): void {
+function fail(response: ServerResponse, failure: Failure): void {
+  const { status, headers, ...error } = failure
   response.writeHead(status, { 'content-type': 'application/json', ...headers })
-  response.end(JSON.stringify({ type: 'error', error: { type, message } }))
+  response.end(JSON.stringify({ type: 'error', error }))
 }
 
 function stream(response: ServerResponse, { message, halt }: Answer): void {

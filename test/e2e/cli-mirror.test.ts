@@ -108,3 +108,20 @@ test.skipIf(process.platform !== 'linux')(
     expect(unit).toContain('" "mirror" "--watch" "--sync"\n')
   },
 )
+
+test('a damaged list of mirrors is named, and stops no other command', async () => {
+  const home = await newHomeWithStore()
+  const { write } = notesOf(home)
+  write('a.md', 'a\nSECRET-4711\n')
+  await home.ok('mirror', 'notes')
+  const [store = ''] = readdirSync(home.stateDirectory).filter((name) => name.startsWith('mem'))
+  const place = join(home.stateDirectory, store)
+  const [list = ''] = readdirSync(place).filter((name) => name.endsWith('.mirrors'))
+  writeFileSync(join(place, list), 'damaged')
+  const { needs_attention } = JSON.parse(await home.ok('status', '--json'))
+  expect(needs_attention).toMatchObject([{ kind: 'mirrors_damaged' }])
+  const words = ['--matching', 'SECRET-\\d+', '--overwrite', '--yes', '--prove']
+  const redacted = await home.call(['redact', ...words])
+  expect([redacted.exitCode, redacted.stdout]).toEqual([11, expect.stringContaining('damaged')])
+  expect((await home.call(['mirror', 'notes'])).stderr).toContain('delete it')
+})

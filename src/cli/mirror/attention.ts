@@ -1,5 +1,6 @@
 // The mirrors that wait for their user, for `status` and the home screen.
 
+import { StoreError } from '../../errors.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Context } from '../call/command.ts'
 import type { Attention } from '../store/attention.ts'
@@ -9,8 +10,13 @@ import { mirrorFiles } from './mirrors.ts'
 
 export function attentionOfMirrors(context: Context, store: MemoryStore): readonly Attention[] {
   const files = mirrorFiles(context, store.id)
-  const active = files.list().filter(({ isPaused }) => !isPaused)
-  return active.flatMap((mirror) => attentionOf(mirror, files.findState(mirror.id)?.notes))
+  try {
+    const active = files.list().filter(({ isPaused }) => !isPaused)
+    return active.flatMap((mirror) => attentionOf(mirror, files.findState(mirror.id)?.notes))
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    return [{ kind: 'mirrors_damaged', text: error.message, command: 'gitlocket mirror list' }]
+  }
 }
 
 function attentionOf({ directory }: Mirror, notes: PassNotes | undefined): readonly Attention[] {

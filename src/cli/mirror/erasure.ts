@@ -30,7 +30,11 @@ export async function eraseInMirrors(
   pattern: RegExp | undefined,
 ): Promise<readonly MirrorErasure[]> {
   const erasures: MirrorErasure[] = []
-  for (const mirror of mirrorFiles(context, store.id).list()) {
+  for (const mirror of listMirrors(context, store)) {
+    if (mirror instanceof StoreError) {
+      erasures.push({ directory: '/', suspects: [{ path: '/', reason: mirror.message }] })
+      continue
+    }
     const suspects = [
       ...(await updateFiles(context, store, mirror)),
       ...(pattern === undefined ? [] : searchFiles(mirror.directory, pattern)),
@@ -38,6 +42,16 @@ export async function eraseInMirrors(
     erasures.push({ directory: mirror.directory, suspects })
   }
   return erasures
+}
+
+/** An error in place of a list that cannot be read: the redaction itself is done. */
+function listMirrors(context: Context, store: MemoryStore): readonly (Mirror | StoreError)[] {
+  try {
+    return mirrorFiles(context, store.id).list()
+  } catch (error) {
+    if (error instanceof StoreError) return [error]
+    throw error
+  }
 }
 
 /** Empty if each of them is as it should be. */

@@ -5,6 +5,7 @@
 
 import { systemRandom } from '../../crypto/random.ts'
 import { type Disk, systemDisk } from '../../disk/disk.ts'
+import { StoreError } from '../../errors.ts'
 import { formatId, parseId } from '../../format/id.ts'
 import type { Identity } from '../../keys/identity.ts'
 import {
@@ -98,9 +99,17 @@ export class MirrorFiles {
     this.#owner = { storeId: parseId('store', storeId), identity, random: systemRandom, disk }
   }
 
-  /** Throws an envelope code for a file that is damaged, since all mirrors would be forgotten. */
+  /** Throws `storage_failed` for a file that is damaged, since all mirrors would be forgotten. */
   list(): readonly Mirror[] {
-    return readCache<MirrorList>(this.#owner, this.#listPlace, 1)?.mirrors ?? []
+    const place = this.#listPlace
+    try {
+      return readCache<MirrorList>(this.#owner, place, 1)?.mirrors ?? []
+    } catch (error) {
+      if (!hasNoValue(error)) throw error
+      const problem = `The list of mirrors at ${place.path} is damaged, or of another release`
+      const cure = 'delete it, and bind the directories again'
+      throw new StoreError('storage_failed', `${problem}: ${cure}`, { cause: error })
+    }
   }
 
   async writeList(mirrors: readonly Mirror[]): Promise<void> {

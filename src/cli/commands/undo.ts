@@ -84,6 +84,7 @@ function undo(context: Context, input: Input): Promise<Answer> {
       session === undefined ? [] : [{ ...group, session }],
     )
     if (named !== undefined) return undoOne(context, input, store, findSession(known, named))
+    await noteMirrored(context, store)
     if (known.length === 0) return { text: '', json: pageJson([]), note: nothingYet }
     const recent = await Promise.all(
       known.slice(0, SESSIONS_MAX).map((group) => describe(store, group)),
@@ -91,6 +92,16 @@ function undo(context: Context, input: Input): Promise<Answer> {
     if (!canPick(context, input) || input.flag('yes')) return listOfSessions(context, input, recent)
     return pick(context, input, store, recent)
   })
+}
+
+/** Changes of mirrored files are in no session of the list, unless a hook knew it. */
+async function noteMirrored(context: Context, store: MemoryStore): Promise<void> {
+  const { data } = await store.history.versions({ actorId: 'mirror', limit: 1 })
+  if (data.length === 0) return
+  context.notices.push(
+    'Changes of mirrored files whose session is not known are by `mirror`: ' +
+      '`gitlocket undo --actor mirror --since 1h` takes the last ones back',
+  )
 }
 
 /** Programs get the same JSON by either name. */

@@ -114,9 +114,9 @@ test('a damaged list of mirrors is named, and stops no other command', async () 
   const { write } = notesOf(home)
   write('a.md', 'a\nSECRET-4711\n')
   await home.ok('mirror', 'notes')
-  const [store = ''] = readdirSync(home.stateDirectory).filter((name) => name.startsWith('mem'))
+  const store = readdirSync(home.stateDirectory).find((name) => name.startsWith('mem')) ?? ''
   const place = join(home.stateDirectory, store)
-  const [list = ''] = readdirSync(place).filter((name) => name.endsWith('.mirrors'))
+  const list = readdirSync(place).find((name) => name.endsWith('.mirrors')) ?? ''
   writeFileSync(join(place, list), 'damaged')
   const { needs_attention } = JSON.parse(await home.ok('status', '--json'))
   expect(needs_attention).toMatchObject([{ kind: 'mirrors_damaged' }])

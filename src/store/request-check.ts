@@ -4,6 +4,7 @@
 import { resolve } from 'node:path'
 import { refuseForeignRoot } from '../disk/foreign-owner.ts'
 import { StoreError } from '../errors.ts'
+import type { TrailPosition } from './audit/new-entries.ts'
 import type { BlameOptions } from './history/blame.ts'
 import type { Point } from './history/points.ts'
 import type { RedactionRequest } from './redaction/redaction-plan.ts'
@@ -42,6 +43,14 @@ export function checkReport(options: ReportOptions): ReportOptions {
   if (!Array.isArray(certificates)) throw invalid('Certificates must be a list')
   for (const text of certificates) checkText(text, 'A certificate')
   return options
+}
+
+/** A record of the trail. Throws `invalid_input`. */
+export function checkTrailPosition(position: TrailPosition): void {
+  const { height, record } = checkObject(position, 'A position')
+  const isRight =
+    Number.isSafeInteger(height) && height >= 0 && /^[0-9a-f]{64}$/.test(String(record))
+  if (!isRight) throw invalid('A position must have a height and the hash of a record')
 }
 
 /** Which versions to redact. Throws `invalid_input`. */

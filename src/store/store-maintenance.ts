@@ -10,7 +10,7 @@ import type { RedactionCertificate } from './redaction/certificate.ts'
 import type { IssuedCertificate, PastRedaction } from './redaction/past-redactions.ts'
 import type { ResidueOptions, ResidueReport } from './redaction/residue.ts'
 import type { AuditReport, ReportOptions } from './report/audit-report.ts'
-import { checkOptions, checkReport, checkText } from './request-check.ts'
+import { checkOptions, checkReport, checkText, checkTrailPosition } from './request-check.ts'
 import type { StoreSession } from './session/session.ts'
 import type { ClockLeap } from './session/writer-clock.ts'
 import { type CompactReport, type VerifyReport, verifyStore } from './store-report.ts'
@@ -108,8 +108,10 @@ export class StoreMaintenance {
    */
   async *auditSince(
     position: TrailPosition | undefined,
-    { signal }: Pick<WorkOptions, 'signal'> = {},
+    options: Pick<WorkOptions, 'signal'> = {},
   ): AsyncGenerator<TrailStep | 'replaced', void> {
+    if (position !== undefined) checkTrailPosition(position)
+    const { signal } = checkOptions(options)
     const { newEntries } = await import('./audit/new-entries.ts')
     yield* newEntries(this.#session, position, signal)
   }

@@ -2,7 +2,7 @@
 // HTTP, in the protocol of 2026 and in those of 2025. Decides nothing.
 
 import type { Readable, Writable } from 'node:stream'
-import { createMcpHandler } from '@modelcontextprotocol/server'
+import { createMcpHandler, type Server } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { toHex } from '../bytes.ts'
 import { type Clock, systemClock } from '../clock.ts'
@@ -30,6 +30,7 @@ import { inRegexTurn, type Searcher } from '../store/search/regex-turns.ts'
 import { AuthorResolver, clientName, keySession, runSession } from './author.ts'
 import { makeServer, type Served } from './protocol.ts'
 import { LineTransport } from './stdio.ts'
+import { notifyOfChanges } from './subscriptions.ts'
 
 export type { HostedRoute } from '../operations/hosted.ts'
 export type { Access } from '../operations/operation.ts'
@@ -70,6 +71,8 @@ interface ReachedMounts {
 type ServingOptions = Pick<Served, 'version' | 'inOrder' | 'tell' | 'joinTrace'>
 
 const VERSION = '1'
+/** Open subscriptions of one client. */
+const SUBSCRIPTIONS_MAX = 64
 
 /**
  * Serves stores to the client at the other end of two streams. Throws `invalid_path`, and
@@ -82,10 +85,26 @@ export async function serveMcp(
   options: McpOptions = {},
 ): Promise<McpConnection> {
   const reached = await reachedBy(stores, options)
-  const transport = new LineTransport(input, output)
+  const common = commonOf(options)
+  const ending = new AbortController()
+  let listening: Server | undefined
+  const listen = (): void =>
+    notifyOfChanges(reached.mounts, {
+      server: () => listening,
+      drained: () => transport.drained(),
+      tell: common.tell,
+      signal: ending.signal,
+    })
+  const transport = new LineTransport(input, output, listen)
   const authors = new AuthorResolver(authorOf(options), undefined, options.session)
-  const served = serve(reached, authors, { ...commonOf(options), inOrder: turnOrder() })
-  const handle = serveStdio(() => makeServer(served), { transport, maxSubscriptions: 0 })
+  const served = serve(reached, authors, { ...common, inOrder: turnOrder() })
+  const serverFor = ({ era }: { readonly era: string }): Server => {
+    if (era !== 'modern') return makeServer(served)
+    listening = makeServer({ ...served, mayListen: true })
+    return listening
+  }
+  const handle = serveStdio(serverFor, { transport, maxSubscriptions: SUBSCRIPTIONS_MAX })
+  void transport.closed.then(() => ending.abort())
   return { closed: transport.closed, close: () => handle.close() }
 }
 

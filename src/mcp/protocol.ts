@@ -40,6 +40,8 @@ export interface Served {
   readonly tell: (error: unknown) => void
   /** Runs calls in the order in which they were made. */
   readonly inOrder: <T>(effect: Effect, run: () => Promise<T>) => Promise<T>
+  /** Clients may subscribe to changes of the resources. */
+  readonly mayListen?: boolean | undefined
 }
 
 const all: ReadonlyMap<string, Tool> = new Map(
@@ -47,10 +49,11 @@ const all: ReadonlyMap<string, Tool> = new Map(
 )
 
 export function makeServer(served: Served): Server {
-  const { space, instructions, version } = served
+  const { space, instructions, version, mayListen = false } = served
+  const resources = mayListen ? { listChanged: true, subscribe: true } : {}
   const server = new Server(
     { name: 'gitlocket', title: 'gitlocket', version },
-    { capabilities: { tools: {}, resources: {} }, instructions },
+    { capabilities: { tools: {}, resources }, instructions },
   )
   server.setRequestHandler('tools/list', () => ({ tools: definitionsFor(space) }))
   const hear = (context: ServerContext): void => {
@@ -218,7 +221,7 @@ function resourceOf(mount: Mount, { path, sizeBytes, updatedAt }: MemoryInfo): R
   }
 }
 
-function uriOf(mount: Mount, path: string): string {
+export function uriOf(mount: Mount, path: string): string {
   return SCHEME + (mount.name + belowRoot(mount, path)).split('/').map(encodeURIComponent).join('/')
 }
 

@@ -28,10 +28,15 @@ export class LineTransport implements Transport {
   readonly #pending = new Set<RequestId>()
   /** Resolves when nothing is read or written anymore. */
   readonly closed: Promise<void>
+  readonly #output: Writable
+  #listen: (() => void) | undefined
   #hasEnded = false
 
-  constructor(input: Readable, output: Writable) {
+  /** `listen` is called once, before the first subscription is answered. */
+  constructor(input: Readable, output: Writable, listen?: () => void) {
     this.#input = input
+    this.#output = output
+    this.#listen = listen
     // The SDK adds a listener for each answer that waits. Node warns of more than ten, on stderr.
     output.setMaxListeners(Math.max(output.getMaxListeners(), 2 * pendingMax))
     this.#wire = new StdioServerTransport(this.#feed, output)
@@ -73,8 +78,18 @@ export class LineTransport implements Transport {
     await this.#wire.close()
   }
 
+  /** Resolves when the client has read the output, or the connection has ended. */
+  async drained(): Promise<void> {
+    if (!this.#output.writableNeedDrain) return
+    const isDrained = new Promise((resolve) => this.#output.once('drain', resolve))
+    await Promise.race([isDrained, this.closed])
+  }
+
   #receive(message: JSONRPCMessage): void {
-    if (isJSONRPCRequest(message)) this.#pending.add(message.id)
+    if (isListening(message)) {
+      this.#listen?.()
+      this.#listen = undefined
+    } else if (isJSONRPCRequest(message)) this.#pending.add(message.id)
     if (this.#pending.size >= pendingMax) this.#input.pause()
     this.onmessage?.(message)
     // A request that is cancelled gets no answer.
@@ -93,4 +108,9 @@ export class LineTransport implements Transport {
     if (this.#hasEnded && this.#pending.size === 0) this.#feed.end()
     if (!this.#hasEnded && this.#pending.size < pendingMax) this.#input.resume()
   }
+}
+
+/** A subscription is answered only when it ends, so nothing waits for that. */
+function isListening(message: JSONRPCMessage): boolean {
+  return isJSONRPCRequest(message) && message.method === 'subscriptions/listen'
 }

@@ -1,0 +1,122 @@
+// Subscriptions to the resources of MCP over two streams: the official client learns which memories
+// changed in any process, and nothing outside what it sees or has asked for.
+
+import type { SubscriptionFilter } from '@modelcontextprotocol/client'
+import { expect, test, vi } from 'vitest'
+import type { McpOptions } from '../../src/mcp/mcp.ts'
+import type { MemoryStore } from '../../src/store/memory-store.ts'
+import { connectTo, type McpCaller } from '../support/mcp-client.ts'
+import { author, newStore } from '../support/stores.ts'
+
+const base = 'memory://memories'
+
+interface Heard {
+  readonly caller: McpCaller
+  readonly heard: string[]
+}
+
+async function listen(
+  store: MemoryStore,
+  filter: SubscriptionFilter,
+  options: McpOptions = {},
+): Promise<Heard> {
+  const { caller } = await connectTo(store, options)
+  const heard: string[] = []
+  caller.client.setNotificationHandler('notifications/resources/list_changed', () => {
+    heard.push('list')
+  })
+  caller.client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
+    heard.push(params.uri)
+  })
+  const { honoredFilter } = await caller.client.listen(filter)
+  expect(honoredFilter).toEqual(filter)
+  return { caller, heard }
+}
+
+test('a change of the list is told, a change of a text is not', async () => {
+  const { store } = await newStore()
+  const me = store.as(author)
+  await me.write('/a.md', 'one')
+  const { heard } = await listen(store, { resourcesListChanged: true })
+  await me.write('/a.md', 'two')
+  await me.write('/b.md', 'new')
+  await vi.waitFor(() => expect(heard).toEqual(['list']))
+  await me.move('/b.md', '/c.md')
+  await vi.waitFor(() => expect(heard).toEqual(['list', 'list']))
+  await me.delete('/c.md')
+  await vi.waitFor(() => expect(heard).toEqual(['list', 'list', 'list']))
+})
+
+test('a memory that is subscribed to is told when it changes, moves and is deleted', async () => {
+  const { store } = await newStore()
+  const me = store.as(author)
+  await me.write('/a b.md', 'one')
+  await me.write('/other.md', 'one')
+  const uris = [`${base}/a%20b.md`, `${base}/c.md`]
+  const { heard } = await listen(store, { resourceSubscriptions: uris })
+  await me.write('/other.md', 'two')
+  await me.write('/a b.md', 'two')
+  await vi.waitFor(() => expect(heard).toEqual([uris[0]]))
+  await me.move('/a b.md', '/c.md')
+  await vi.waitFor(() => expect(heard).toEqual([uris[0], uris[0], uris[1]]))
+  await me.delete('/c.md')
+  await vi.waitFor(() => expect(heard).toEqual([uris[0], uris[0], uris[1], uris[1]]))
+})
+
+test('the client hears of its own writes', async () => {
+  const { store } = await newStore()
+  const { caller, heard } = await listen(store, { resourcesListChanged: true })
+  await caller.value('memory_write', { path: '/memories/a.md', content: 'one' })
+  await vi.waitFor(() => expect(heard).toEqual(['list']))
+})
+
+test('nothing outside the directory that the client sees is told', async () => {
+  const { store } = await newStore()
+  const me = store.as(author)
+  await me.write('/team/a.md', 'one')
+  const filter = { resourcesListChanged: true, resourceSubscriptions: [`${base}/a.md`] }
+  const { heard } = await listen(store, filter, { path: '/team' })
+  await me.write('/private.md', 'one')
+  await me.write('/teammates.md', 'one')
+  await me.write('/team/a.md', 'two')
+  await vi.waitFor(() => expect(heard).toEqual([`${base}/a.md`]))
+  await me.move('/team/a.md', '/hidden.md')
+  await vi.waitFor(() => expect(heard).toEqual([`${base}/a.md`, `${base}/a.md`, 'list']))
+})
+
+test('an open subscription does not keep the connection when the input ends', async () => {
+  const { store } = await newStore()
+  const { caller, connection } = await connectTo(store)
+  const subscription = await caller.client.listen({ resourcesListChanged: true })
+  await caller.close()
+  await connection.closed
+  expect(await subscription.closed).not.toBe('local')
+})
+
+test('a 65th subscription is refused', async () => {
+  const { store } = await newStore()
+  const { caller } = await connectTo(store)
+  const filter = { resourcesListChanged: true }
+  for (let open = 0; open < 64; open += 1) await caller.client.listen(filter)
+  await expect(caller.client.listen(filter)).rejects.toThrow('Subscription limit reached')
+})
+
+test('clients of 2025 are offered no subscriptions', async () => {
+  const { store } = await newStore()
+  const { caller } = await connectTo(store, { era: '2025-11-25' })
+  expect(caller.client.getServerCapabilities()?.resources).toEqual({})
+})
+
+test('lists and reads may be cached by the client alone', async () => {
+  const { store } = await newStore()
+  await store.as(author).write('/a.md', 'one')
+  const { caller } = await connectTo(store)
+  const uri = `${base}/a.md`
+  const answers = [
+    await caller.client.request({ method: 'resources/list' }),
+    await caller.client.request({ method: 'resources/read', params: { uri } }),
+    await caller.client.request({ method: 'resources/templates/list' }),
+    await caller.client.request({ method: 'tools/list' }),
+  ]
+  for (const answer of answers) expect(answer).toMatchObject({ cacheScope: 'private', ttlMs: 0 })
+})

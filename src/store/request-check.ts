@@ -48,8 +48,7 @@ export function checkReport(options: ReportOptions): ReportOptions {
 /** A record of the trail. Throws `invalid_input`. */
 export function checkTrailPosition(position: TrailPosition): void {
   const { height, record } = checkObject(position, 'A position')
-  const isRight =
-    Number.isSafeInteger(height) && height >= 0 && /^[0-9a-f]{64}$/.test(String(record))
+  const isRight = Number.isSafeInteger(height) && height >= 0 && /^[0-9a-f]{64}$/.test(record)
   if (!isRight) throw invalid('A position must have a height and the hash of a record')
 }
 

@@ -4,6 +4,7 @@
 import { hasCode, StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
 import { findIdentity, withIdentityFile } from '../../home/identity-file.ts'
+import type { Identity } from '../../keys/identity.ts'
 import { listRemotes } from '../../store/clone-remotes.ts'
 import { createStore } from '../../store/create.ts'
 import { openStore } from '../../store/open.ts'
@@ -22,7 +23,13 @@ import { writeNewFile } from '../machine/files.ts'
 import { isRealDirectory } from '../machine/memory-files.ts'
 import { findFirstPassphrase, findOperatorSecret } from '../machine/secrets.ts'
 import { closing } from '../store/open-store.ts'
-import { findVanished, isNothingHere, noteStoreHere, vanishedError } from '../store/vanished.ts'
+import {
+  findVanished,
+  hasStoreBegun,
+  isNothingHere,
+  noteStoreHere,
+  vanishedError,
+} from '../store/vanished.ts'
 import { nameLines } from '../text/device-text.ts'
 
 export const commands: readonly Command[] = [
@@ -68,7 +75,7 @@ async function create(context: Context, input: Input): Promise<Answer> {
   const operatorSecret = findOperatorSecret(context)
   const keyFile = keyFileOf(input, operatorSecret)
   const passphrase = input.flag('no-passphrase') ? undefined : await findFirstPassphrase(context)
-  return withIdentityFile(environment, async (identity) => {
+  const make = async (identity: Identity): Promise<Answer> => {
     const { store, recoveryKey } = await createStore({
       directory,
       stateDirectory,
@@ -93,7 +100,8 @@ async function create(context: Context, input: Input): Promise<Answer> {
       recoveryKey: operatorSecret === undefined ? recoveryKey : undefined,
       keyFile,
     })
-  })
+  }
+  return withIdentityFile(environment, make, () => hasStoreBegun(environment))
 }
 
 /** The file for the recovery key. Throws, before there is a store, if something is there. */

@@ -2,7 +2,7 @@
 // vanished can be named, and the way to get it back shown. No more than a hint: a lost or wrong
 // entry changes no command.
 
-import { readdirSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { toHex, utf8 } from '../../bytes.ts'
 import { hash256 } from '../../crypto/digest.ts'
@@ -65,6 +65,14 @@ export function isNothingHere({ storeDirectory }: Environment): boolean {
       throw new StoreError('store_exists', `There is a file at ${storeDirectory}, not a directory`)
     }
   })
+}
+
+/**
+ * Whether a store is here, or is being made. Another process may have given it the identity that
+ * this one has just made.
+ */
+export function hasStoreBegun({ storeDirectory }: Environment): boolean {
+  return existsSync(join(storeDirectory, 'gitlocket'))
 }
 
 /** The store that was here; undefined if one may be here, or none is known. */

@@ -21,7 +21,7 @@ import { actorOptions, authorOf, deviceNameOf, deviceNameOption } from '../../ca
 import { remoteAccess } from '../../machine/remote-access.ts'
 import { type EntrySecret, withSecret } from '../../machine/secrets.ts'
 import { closing } from '../../store/open-store.ts'
-import { noteStoreHere } from '../../store/vanished.ts'
+import { hasStoreBegun, noteStoreHere } from '../../store/vanished.ts'
 import { withProgress } from '../../terminal/progress.ts'
 import { askLine, askYes, canAsk } from '../../terminal/prompt.ts'
 import { deviceText, nameLines, namesInTrail, namesakeLines } from '../../text/device-text.ts'
@@ -65,7 +65,7 @@ async function join(context: Context, input: Input): Promise<Answer> {
 async function joinRemote(context: Context, input: Input): Promise<Answer> {
   const named = await findStoreId(context, input)
   const to = { context, input, named }
-  return withIdentityFile(context.environment, async (identity) => {
+  const join = async (identity: Identity): Promise<Answer> => {
     try {
       const store = await joinAs(to, identity)
       return await closing(store, (joined) => describe(context, joined))
@@ -73,7 +73,8 @@ async function joinRemote(context: Context, input: Input): Promise<Answer> {
       if (!hasCode(error, 'permission_denied')) throw error
       return joinAsAuditor(to, identity)
     }
-  })
+  }
+  return withIdentityFile(context.environment, join, () => hasStoreBegun(context.environment))
 }
 
 /** Which store to join: the address names it, or else the user typed its id. */

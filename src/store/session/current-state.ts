@@ -166,10 +166,22 @@ export class CurrentState {
 
   /** Moves the snapshot to the head of the object store. In a turn. */
   async catchUp(): Promise<void> {
-    if (this.isCurrent) return
+    while (!this.isCurrent) {
+      const { head } = this.objects
+      if (head === undefined) throw new StoreError('rolled_back', 'The history has disappeared')
+      try {
+        await this.#follow(head)
+      } catch (error) {
+        if (!hasCode(error, 'object_missing')) throw error
+        this.objects.refresh()
+        // Unless another process has redacted, and erased commits below the head that was read.
+        if (this.objects.head === head) throw error
+      }
+    }
+  }
+
+  async #follow(head: Oid): Promise<void> {
     const { objects, storeId } = this
-    const { head } = objects
-    if (head === undefined) throw new StoreError('rolled_back', 'The history has disappeared')
     // Kept only once the head that brought them is accepted (FORMAT §7.1).
     const epochs = await this.#epochsOf(head)
     const source = { objects, storeId, epochs }

@@ -50,7 +50,7 @@ test('refuses the store itself, a file, and a directory within another mirror', 
   write('a.md', 'a\n')
   mkdirSync(join(directory, 'deep'))
   await home.ok('mirror', 'notes')
-  for (const words of [['notes/deep'], ['.'], ['notes/a.md'], ['missing']]) {
+  for (const words of [['notes/deep'], ['.'], ['/'], ['notes/a.md'], ['missing']]) {
     const refused = await home.call(['mirror', ...words])
     expect([2, 4], words.join(' ')).toContain(refused.exitCode)
   }
@@ -124,4 +124,19 @@ test('a damaged list of mirrors is named, and stops no other command', async () 
   const redacted = await home.call(['redact', ...words])
   expect([redacted.exitCode, redacted.stdout]).toEqual([11, expect.stringContaining('damaged')])
   expect((await home.call(['mirror', 'notes'])).stderr).toContain('delete it')
+})
+
+test('a directory has one mirror, among all stores', async () => {
+  const home = await newHomeWithStore()
+  const { directory, write } = notesOf(home)
+  write('a.md', 'a\n')
+  await home.ok('mirror', 'notes')
+  const other = ['--store', join(home.directory, 'other')]
+  await home.call([...other, 'init', '--no-passphrase'])
+  const refused = await home.call([...other, 'mirror', 'notes'])
+  expect([refused.exitCode, refused.stderr]).toEqual([4, expect.stringContaining('mirror stop')])
+  writeFileSync(join(directory, '.gitlocket-mirror/marker'), '00112233445566ff\n')
+  rmSync(join(directory, 'a.md'))
+  expect((await home.call(['mirror', 'notes'])).stderr).toContain('another mirror')
+  expect(await home.ok('cat', '/notes/a.md')).toBe('a\n')
 })

@@ -11,7 +11,7 @@
 
 import { chmodSync, lstatSync, rmdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { toHex, utf8, utf8Text } from '../../bytes.ts'
+import { toHex, utf8 } from '../../bytes.ts'
 import { sha256 } from '../../crypto/digest.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { Disk } from '../../disk/disk.ts'
@@ -79,13 +79,18 @@ export class Folder {
 
   /** Whether the directory is the one that was filled before. */
   isMarked(): boolean {
-    const { id, disk } = this.#parts
-    if (this.#findOwn() === undefined) return false
-    const found = disk.readFile(this.#ownPlace(MARKER), MARKER_BYTES_MAX)
-    return found !== undefined && utf8Text(found).trim() === id
+    return this.marker() === this.#parts.id
   }
 
-  /** Durable. Another mirror that had the directory no longer finds its marker. */
+  /** The id of the mirror that has the directory; undefined if none has. */
+  marker(): string | undefined {
+    if (this.#findOwn() === undefined) return undefined
+    const found = this.#parts.disk.readFile(this.#ownPlace(MARKER), MARKER_BYTES_MAX)
+    const id = found === undefined ? '' : Buffer.from(found).toString('latin1').trim()
+    return /^[0-9a-f]{16}$/.test(id) ? id : undefined
+  }
+
+  /** Durable. */
   async mark(): Promise<void> {
     const { directory, id, disk } = this.#parts
     if (this.#findOwn() === undefined) disk.makeDirectory(`${directory}/${ownName}`)

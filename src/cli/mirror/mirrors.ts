@@ -74,6 +74,7 @@ export function bindMirror(
       environment.storeDirectory,
       environment.stateDirectory,
     ])
+    checkUnmarked(directory)
     const mirror = newMirror(directory, choice)
     await files.writeList([...mirrors, mirror])
     return mirror
@@ -217,11 +218,29 @@ function checkSamePlace({ at, directory }: Mirror, choice: MirrorChoice): void {
   )
 }
 
+/** Two mirrors of one directory, such as those of two stores, would undo each other's deletions. */
+function checkUnmarked(directory: string): void {
+  const parts = { directory, id: '', rule: () => undefined, disk: systemDisk, random: systemRandom }
+  const folder = new Folder(parts)
+  try {
+    if (folder.marker() === undefined) return
+  } finally {
+    folder.close()
+  }
+  throw new CommandError(
+    'path_conflict',
+    `The directory ${directory} is mirrored already, by another store or device`,
+    '`gitlocket mirror stop` there ends that; if it no longer exists, remove .gitlocket-mirror ' +
+      'from the directory',
+  )
+}
+
 /** A directory in another one would be mirrored twice, and a store would mirror itself. */
 function checkApart(directory: string, others: readonly string[]): void {
   for (const other of others.map(realOf)) {
-    const [a, b] = [`${directory}${sep}`, `${other}${sep}`]
-    if (!a.startsWith(b) && !b.startsWith(a)) continue
+    // The root has its separator already.
+    const [a, b] = [directory, other].map((path) => (path.endsWith(sep) ? path : `${path}${sep}`))
+    if (a === undefined || b === undefined || !(a.startsWith(b) || b.startsWith(a))) continue
     throw new StoreError(
       'path_conflict',
       `The directory ${directory} and ${other}, which is in use, contain one another`,

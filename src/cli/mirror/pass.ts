@@ -58,7 +58,11 @@ export class MirrorPasses {
     const { folder, mirror, files } = this.#parts
     const problem = findProblem(mirror.directory)
     if (problem !== undefined) return this.#stopped(state, problem)
-    if (!folder.isMarked()) {
+    const marker = folder.marker()
+    if (marker !== undefined && marker !== mirror.id) {
+      return this.#stopped(state, 'another mirror has its directory')
+    }
+    if (marker === undefined) {
       // Written first: with the marker, files of the record that are missing were deleted.
       state.agreed.clear()
       state.deletions = []

@@ -2,7 +2,17 @@
 // user is asked.
 // @module-tag slow
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { ended, type Home, newHomeWithStore } from './cli-process.ts'
@@ -139,4 +149,35 @@ test('a directory has one mirror, among all stores', async () => {
   rmSync(join(directory, 'a.md'))
   expect((await home.call(['mirror', 'notes'])).stderr).toContain('another mirror')
   expect(await home.ok('cat', '/notes/a.md')).toBe('a\n')
+})
+
+test.skipIf(process.platform !== 'linux')('a directory in RAM is of its user alone', async () => {
+  const home = await newHomeWithStore()
+  const { directory, write, text } = notesOf(home)
+  write('a.md', 'a\n')
+  await home.call(['mirror', 'notes', '--in-memory'])
+  expect(statSync(directory).mode & 0o777).toBe(0o700)
+  rmSync(directory, { recursive: true })
+  await home.call(['mirror', 'notes', '--in-memory'])
+  expect([text('a.md'), statSync(directory).mode & 0o777]).toEqual(['a\n', 0o700])
+  const refused = await home.call(['mirror', '/usr', '--in-memory', '--at', '/usr'])
+  expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining('in RAM')])
+})
+
+test('stop gives a file back that a crash has left without its name', async () => {
+  const home = await newHomeWithStore()
+  const { directory, write, text } = notesOf(home)
+  write('x.md', 'one\n')
+  await home.ok('mirror', 'notes')
+  const hash = createHash('sha256').update('one\n').digest('hex')
+  const aside = join(directory, '.gitlocket-mirror', `replacing-${hash}-0011223344556677`)
+  mkdirSync(aside)
+  renameSync(join(directory, 'x.md'), join(aside, 'x.md'))
+  writeFileSync(join(aside, 'x.md'), 'one\nunsaved\n')
+  await home.ok('mirror', 'stop', 'notes')
+  expect([text('x.md'), existsSync(join(directory, '.gitlocket-mirror'))]).toEqual([
+    'one\nunsaved\n',
+    false,
+  ])
+  expect(await home.ok('cat', '/notes/x.md')).toBe('one\nunsaved\n')
 })

@@ -119,7 +119,7 @@ async function mirror(context: Context, input: Input): Promise<Answer> {
     }
     if (watch) return watchAll(context, input, store, bound)
     if (bound === undefined) throw new StoreError('invalid_input', 'No directory was named')
-    return reportAnswer(bound, await settle(context, store, bound, {}))
+    return reportAnswer(bound, await settle(context, store, bound, { isNamed: true }))
   })
 }
 
@@ -155,9 +155,10 @@ async function watchAll(
         store,
         signal: context.interrupts.signal,
         ...(input.flag('sync') && { sync: quietSync(context, store) }),
-        report(of, report) {
+        report(of, report, hasFindings) {
           problems.delete(of.id)
           const answer = reportAnswer(of, report)
+          if (hasFindings && answer.note !== undefined) process.stderr.write(`${answer.note}\n`)
           process.stdout.write(answerText(answer, json, process.stdout.isTTY))
         },
         fail(of, error) {
@@ -255,13 +256,21 @@ function mirrorPause(context: Context, input: Input): Promise<Answer> {
 function mirrorStop(context: Context, input: Input): Promise<Answer> {
   return withStore(context, async (store) => {
     const found = getMirror(mirrorFiles(context, store.id).list(), input.argument(0))
-    await unbindMirror(context, store.id, found)
     const { directory } = found
+    // A crash may have left a file without its name, or a text that is not saved.
+    if (!found.isPaused) await settle(context, store, found, {}).catch(ignoreRefusal)
+    const isClean = await unbindMirror(context, store.id, found)
+    const kept = `Texts that could not be saved are in ${directory}/.gitlocket-mirror`
     return {
       text: `The directory ${directory} is no longer mirrored; files and memories remain\n`,
       json: { directory, stopped: true },
+      ...(isClean ? {} : { note: kept }),
     }
   })
+}
+
+function ignoreRefusal(error: unknown): void {
+  if (!(error instanceof StoreError)) throw error
 }
 
 function reportAnswer(one: Mirror, report: PassReport): Answer {

@@ -100,12 +100,13 @@ export class Folder {
     await disk.syncDirectory(directory)
   }
 
-  /** Removes what the mirror has there, except for the files themselves. */
-  unmark(): void {
+  /** Removes the marker. False if texts remain that were moved aside and could not be saved. */
+  unmark(): boolean {
     const { directory, disk } = this.#parts
-    if (!this.isMarked()) return
+    if (!this.isMarked()) return true
+    disk.remove(this.#ownPlace(MARKER))
     this.close()
-    disk.removeTree(`${directory}/${ownName}`)
+    return removeEmpty(`${directory}/${ownName}`)
   }
 
   /** Throws a storage code if the directory itself cannot be read. */
@@ -185,24 +186,30 @@ export class Folder {
   /**
    * Removes files that were moved aside. `save` gets a text that another program has written to one
    * since, and resolves to false to keep the file. After a crash a file gets its name back first.
+   * Returns the names below the own directory that are kept.
    */
-  async sweep(save: (late: LateText) => Promise<boolean>): Promise<void> {
+  async sweep(save: (late: LateText) => Promise<boolean>): Promise<readonly string[]> {
     const { disk } = this.#parts
-    if (this.#findOwn() === undefined) return
+    if (this.#findOwn() === undefined) return []
+    const kept: string[] = []
     for (const entry of disk.list(this.#ownPlace('.'))) {
       if (entry.startsWith('new-')) disk.remove(this.#ownPlace(entry))
       const [, step = '', madeOf = ''] = ASIDE.exec(entry) ?? []
       if (step === '') continue
       const place = this.#ownPlace(entry)
-      const name = findOnly(disk, place)
-      if (name !== undefined) {
+      const found = findOnly(disk, place)
+      if (found === 'several') kept.push(entry)
+      else if (found === undefined) disk.removeTree(place)
+      else {
+        const { name } = found
         if (step === 'replacing') this.#giveBack(`${place}/${name}`, name)
         const bytes = disk.readFile(`${place}/${name}`) ?? new Uint8Array()
         const isLate = toHex(sha256(bytes)) !== madeOf
-        if (isLate && !(await save({ name, madeOf, bytes }))) continue
+        if (isLate && !(await save({ name, madeOf, bytes }))) kept.push(`${entry}/${name}`)
+        else disk.removeTree(place)
       }
-      disk.removeTree(place)
     }
+    return kept
   }
 
   /** Removes empty directories above a file that was removed. */
@@ -235,12 +242,16 @@ export class Folder {
     { name, place, expected }: { name: string; place: string; expected: string },
   ): string | undefined {
     const { disk } = this.#parts
-    if (lookAt(place) === undefined) return undefined
+    if (!isFile(place)) return undefined
     const aside = `${step}-${expected}-${this.#unique()}`
-    disk.makeDirectory(dirname(this.#ownPlace(`${aside}/${name}`)))
+    const moved = this.#ownPlace(`${aside}/${name}`)
+    disk.makeDirectory(dirname(moved))
     try {
-      disk.rename(place, this.#ownPlace(`${aside}/${name}`))
-      return aside
+      disk.rename(place, moved)
+      if (isFile(moved)) return aside
+      // A directory or a link has taken the place of the file since: it gets its name back.
+      if (lookAt(place) === undefined) disk.rename(moved, place)
+      return undefined
     } catch (error) {
       disk.removeTree(this.#ownPlace(aside))
       if (lookAt(place) === undefined) return undefined
@@ -302,7 +313,9 @@ export class Folder {
   #findOwn(): HeldDirectory | undefined {
     if (this.#own !== undefined) return this.#own
     const { directory, isByPath } = this.#parts
-    const held = HeldDirectory.open(directory, isByPath)
+    const held = attempt('open a directory', directory, () => {
+      return HeldDirectory.open(directory, isByPath)
+    })
     try {
       this.#own = held.enter(ownName)
     } catch (error) {
@@ -351,15 +364,20 @@ function keepMode(place: string, made: string): void {
   if (found?.isFile() === true) chmodSync(made, found.mode & 0o777)
 }
 
-/** The name of the only file in a tree, below it; undefined if a crash came before that. */
-function findOnly(disk: Disk, tree: string): string | undefined {
+/** The only file in a tree, by its name below it; undefined if a crash came before it was moved. */
+function findOnly(disk: Disk, tree: string): { readonly name: string } | 'several' | undefined {
   let name = ''
   for (;;) {
-    const [only] = disk.entries(`${tree}/${name}`)
-    if (only === undefined || only.isLink) return undefined
+    const [only, ...others] = disk.entries(`${tree}/${name}`)
+    if (only === undefined) return undefined
+    if (others.length > 0 || only.isLink) return 'several'
     name = name === '' ? only.name : `${name}/${only.name}`
-    if (!only.isDirectory) return name
+    if (!only.isDirectory) return isFile(`${tree}/${name}`) ? { name } : 'several'
   }
+}
+
+function isFile(place: string): boolean {
+  return lstatSync(place, { throwIfNoEntry: false })?.isFile() === true
 }
 
 /** False if it is not empty. */

@@ -62,6 +62,8 @@ export interface PassNotes {
 
 export interface MirrorState {
   readonly agreed: Map<string, AgreedFile>
+  /** The file system of the directory: a mirrored disk may be taken away. */
+  device?: number | undefined
   /** When files were deleted lately, and how many. */
   deletions: readonly (readonly [time: number, count: number])[]
   notes: PassNotes | undefined
@@ -76,6 +78,7 @@ interface StateFile {
   readonly version: 1
   readonly mirror: string
   readonly agreed: readonly (readonly [string, string, string, string, string])[]
+  readonly device?: number | undefined
   readonly deletions: MirrorState['deletions']
   readonly notes: PassNotes | undefined
 }
@@ -128,18 +131,18 @@ export class MirrorFiles {
           return [path, { memoryId, versionId, sha256, trace }]
         }),
       )
-      return { agreed, deletions: file.deletions, notes: file.notes }
+      return { agreed, device: file.device, deletions: file.deletions, notes: file.notes }
     } catch (error) {
       if (hasNoValue(error)) return undefined
       throw error
     }
   }
 
-  async writeState(id: string, { agreed, deletions, notes }: MirrorState): Promise<void> {
+  async writeState(id: string, { agreed, device, deletions, notes }: MirrorState): Promise<void> {
     const rows = [...agreed].map(([path, { memoryId, versionId, sha256, trace }]) => {
       return [path, memoryId, versionId, sha256, trace] as const
     })
-    const file: StateFile = { version: 1, mirror: id, agreed: rows, deletions, notes }
+    const file: StateFile = { version: 1, mirror: id, agreed: rows, device, deletions, notes }
     await writeCache(this.#owner, this.#statePlace(id), file)
   }
 

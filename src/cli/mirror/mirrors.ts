@@ -1,19 +1,19 @@
 // Binds directories to places of the store, and finds the mirrors that exist.
 
-import { lstatSync, readFileSync, realpathSync, statfsSync } from 'node:fs'
+import { lstatSync, readFileSync, realpathSync } from 'node:fs'
 import { basename, resolve, sep } from 'node:path'
 import { toHex } from '../../bytes.ts'
 import { systemRandom } from '../../crypto/random.ts'
 import { systemDisk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
-import { attempt, makeDirectory } from '../../home/files.ts'
+import { attempt } from '../../home/files.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { CommandError, type Context } from '../call/command.ts'
-import { existingDirectory } from '../machine/memory-files.ts'
 import { inTurn } from '../setup/turns.ts'
 import { getIdentity } from '../store/open-store.ts'
 import { composedPath } from '../text/store-path.ts'
 import { Folder } from './folder.ts'
+import { makeInMemory } from './in-memory.ts'
 import { type Mirror, MirrorFiles } from './mirror-state.ts'
 import { MirrorRunner } from './runner.ts'
 import { ruleOf } from './survey.ts'
@@ -98,33 +98,34 @@ export function changeMirror(
   })
 }
 
-/** Ends a mirror: files and memories remain, and nothing connects them. */
+/**
+ * Ends a mirror: files and memories remain, and nothing connects them. Returns false if the
+ * directory keeps texts that could not be saved.
+ */
 export async function unbindMirror(
   context: Context,
   storeId: string,
   mirror: Mirror,
-): Promise<void> {
+): Promise<boolean> {
   const { directory, id } = mirror
   await changeMirror(context, storeId, id, () => undefined)
   mirrorFiles(context, storeId).removeState(id)
   systemDisk.removeTree(`${context.environment.stateDirectory}/mirrors/${id}`)
-  if (lstatSync(directory, { throwIfNoEntry: false }) === undefined) return
+  if (lstatSync(directory, { throwIfNoEntry: false }) === undefined) return true
   const parts = { directory, id, rule: ruleOf(mirror), disk: systemDisk, random: systemRandom }
   const folder = new Folder(parts)
   try {
-    folder.unmark()
+    return folder.unmark()
   } finally {
     folder.close()
   }
 }
 
-/** Makes the directory of a mirror in RAM, which is empty after each boot. */
 export function runnerOf(context: Context, store: MemoryStore, mirror: Mirror): MirrorRunner {
   const { environment, clock } = context
   const { stateDirectory } = environment
   const identity = getIdentity(environment)
   const files = mirrorFiles(context, store.id)
-  if (mirror.isInMemory) makeInMemory(mirror.directory)
   return new MirrorRunner({ store, identity, mirror, files, clock, stateDirectory })
 }
 
@@ -164,37 +165,21 @@ function chosen({ isReviewed, hasHook, withConfiguration }: MirrorChoice): Parti
 
 function preparedDirectory({ directory, isInMemory = false }: MirrorChoice): string {
   const path = resolve(directory)
-  if (isInMemory) makeInMemory(path)
+  const problem = isInMemory ? makeInMemory(path) : undefined
+  if (problem !== undefined) {
+    const hint = 'Choose one below /dev/shm or $XDG_RUNTIME_DIR'
+    throw new CommandError('invalid_input', `${path} is refused: ${problem}`, hint)
+  }
   const found = attempt('examine a directory', path, () => {
     return lstatSync(realOf(path), { throwIfNoEntry: false })
   })
   if (found?.isDirectory() === true) return realOf(path)
-  const problem = found === undefined ? 'There is no directory' : 'There is no directory but a file'
+  const what = found === undefined ? 'There is no directory' : 'There is no directory but a file'
   throw new CommandError(
     'invalid_input',
-    `${problem} at ${path}`,
+    `${what} at ${path}`,
     'Create it first, or name another one',
   )
-}
-
-const TMPFS = 0x01021994
-const RAMFS = 0x858458f6
-
-/** Throws `invalid_input` unless the directory is in RAM. */
-function makeInMemory(path: string): void {
-  const type = attempt(
-    'examine a file system',
-    path,
-    () => statfsSync(existingDirectory(path)).type,
-  )
-  if (process.platform !== 'linux' || (type !== TMPFS && type !== RAMFS)) {
-    throw new CommandError(
-      'invalid_input',
-      `The directory ${path} would not be in RAM`,
-      'Choose one below /dev/shm or $XDG_RUNTIME_DIR',
-    )
-  }
-  attempt('make a directory', path, () => makeDirectory(path))
 }
 
 /** The path without links, also if it does not exist. */

@@ -37,6 +37,8 @@ export interface PassOptions {
   readonly settleMs?: number
   /** The user has confirmed all deletions. */
   readonly isDeletionConfirmed?: boolean
+  /** The user has named the directory: it is filled, even on another file system than before. */
+  readonly isNamed?: boolean
   /** Writes deleted files again. */
   readonly isRefill?: boolean
   /** Writes texts of other devices that the user has seen. */

@@ -2,7 +2,7 @@
 // files. A text is in the store before the file that held it is touched, and the record of what
 // both sides agree on is written last: after a crash anywhere, the next pass compares again.
 
-import { realpathSync } from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
 import { utf8 } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import type { Change } from '../../store/changes/changes.ts'
@@ -11,8 +11,9 @@ import { mergeContents } from '../../store/merge/content-merge.ts'
 import type { Memory } from '../../store/snapshot/live-memory.ts'
 import { textOfCandidate } from '../import/source.ts'
 import { planDeletions } from './deletions.ts'
-import type { LateText } from './folder.ts'
-import type { AgreedFile, MirrorState, PassNotes } from './mirror-state.ts'
+import { type LateText, ownName } from './folder.ts'
+import { makeInMemory } from './in-memory.ts'
+import type { AgreedFile, Mirror, MirrorState, PassNotes } from './mirror-state.ts'
 import { findText, mirrorAuthor, type PassOptions, type PassParts, PassWork } from './pass-work.ts'
 import { type FileStep, type MirrorPlan, planPass, type StoreStep } from './plan.ts'
 import { StoreSteps } from './store-steps.ts'
@@ -49,6 +50,11 @@ export class MirrorPasses {
     const { folder } = this.#parts
     try {
       return await this.#run(state, options)
+    } catch (error) {
+      if (error instanceof StoreError && !passing.has(error.code)) {
+        await this.#stopped(state, reasonOf(error))
+      }
+      throw error
     } finally {
       folder.close()
     }
@@ -56,20 +62,26 @@ export class MirrorPasses {
 
   async #run(state: MirrorState, options: PassOptions): Promise<PassReport> {
     const { folder, mirror, files } = this.#parts
-    const problem = findProblem(mirror.directory)
+    const problem = findProblem(mirror)
     if (problem !== undefined) return this.#stopped(state, problem)
     const marker = folder.marker()
     if (marker !== undefined && marker !== mirror.id) {
       return this.#stopped(state, 'another mirror has its directory')
     }
+    const { dev: device } = statSync(mirror.directory)
     if (marker === undefined) {
+      const isElsewhere = state.device !== undefined && state.device !== device
+      if (isElsewhere && options.isNamed !== true) {
+        return this.#stopped(state, 'its directory is on another file system: name it to fill it')
+      }
       // Written first: with the marker, files of the record that are missing were deleted.
       state.agreed.clear()
       state.deletions = []
       await files.writeState(mirror.id, state)
       await folder.mark()
     }
-    await folder.sweep((late) => this.#saveLate(late, options))
+    state.device = device
+    const kept = await folder.sweep((late) => this.#saveLate(late, options))
     const { settleMs = SETTLE_MS, signal } = options
     const shared = { ...this.#parts, state, settleMs, waiting: this.#waiting, signal }
     const surveyed = this.#parts.clock()
@@ -77,6 +89,9 @@ export class MirrorPasses {
     // A directory that was emptied or unmounted while it was read has lost its marker, too.
     if (!folder.isMarked()) {
       return this.#stopped(state, 'its directory was removed while it was read')
+    }
+    for (const name of kept) {
+      survey.leftOut.set(`/${ownName}/${name}`, 'could not be saved, and is kept there')
     }
     const { limits } = (await this.#parts.store.status()).settings
     const parts = { ...this.#parts, state, survey, surveyed, options }
@@ -270,6 +285,8 @@ class Pass {
   }
 }
 
+/** Codes of errors that say nothing about the directory. */
+const passing: ReadonlySet<string> = new Set(['cancelled', 'locked', 'store_closed'])
 /** Codes that concern all paths alike. */
 const fatal: ReadonlySet<string> = new Set([
   'cancelled',
@@ -288,7 +305,9 @@ function reasonOf(error: StoreError): string {
 }
 
 /** Why a directory cannot be mirrored now. */
-function findProblem(directory: string): string | undefined {
+function findProblem({ directory, isInMemory }: Mirror): string | undefined {
+  const problem = isInMemory ? makeInMemory(directory) : undefined
+  if (problem !== undefined) return problem
   try {
     return realpathSync(directory) === directory ? undefined : 'its directory is a link now'
   } catch {

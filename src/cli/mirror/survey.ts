@@ -143,7 +143,8 @@ function noteFile(
 /** Applies the rule for files whose names come from memories, and the names left out, to all. */
 function judgePaths(mirror: Mirror, paths: readonly string[], obstacles: Obstacles): void {
   const { directory, withConfiguration } = mirror
-  const existing = existingFiles(directory, paths, repositoryNames)
+  const readable = paths.filter((path) => !obstacles.isBlocked(path))
+  const existing = existingFiles(directory, readable, repositoryNames)
   for (const [path, { kind, reason }] of judgeFiles({ directory, paths, existing })) {
     if (kind === 'unsafe' || !withConfiguration) obstacles.add(path, reason)
   }

@@ -35,7 +35,7 @@ export interface WatchParts {
   readonly store: MemoryStore
   readonly signal: AbortSignal
   /** Gets each pass that did something, or found something new to say. */
-  readonly report: (mirror: Mirror, report: PassReport) => void
+  readonly report: (mirror: Mirror, report: PassReport, hasFindings: boolean) => void
   readonly fail: (mirror: Mirror, error: unknown) => void
   /** Syncs with all remotes: from time to time, and soon after a file was saved. */
   readonly sync?: ((signal: AbortSignal) => Promise<void>) | undefined
@@ -46,15 +46,15 @@ export async function watchMirrors(parts: WatchParts, only?: string): Promise<vo
   const ended = new AbortController()
   const signal = AbortSignal.any([parts.signal, ended.signal])
   const due = new Signal()
-  const report: WatchParts['report'] = (mirror, found) => {
+  const report: WatchParts['report'] = (mirror, found, hasFindings) => {
     if (found.saved + found.deleted > 0) due.give()
-    parts.report(mirror, found)
+    parts.report(mirror, found, hasFindings)
   }
   const watched = new WatchedMirrors({ ...parts, report, signal }, () => ended.abort())
   const others = Promise.all([
     followStore(parts.store, signal, () => watched.wake()),
     parts.sync === undefined ? undefined : syncOften(parts.sync, due, signal),
-  ])
+  ]).catch((error: unknown) => watched.fail(error))
   const files = mirrorFiles(parts.context, parts.store.id)
   try {
     while (!signal.aborted) {
@@ -97,6 +97,11 @@ class WatchedMirrors {
     }
   }
 
+  readonly fail = (error: unknown): void => {
+    this.#failure ??= error
+    this.#end()
+  }
+
   rethrow(): void {
     if (this.#failure !== undefined) throw this.#failure
   }
@@ -104,10 +109,7 @@ class WatchedMirrors {
   #start(mirror: Mirror): void {
     const one = new WatchedMirror(this.#parts, mirror)
     this.#byId.set(mirror.id, one)
-    one.ended.catch((error: unknown) => {
-      this.#failure ??= error
-      this.#end()
-    })
+    one.ended.catch(this.fail)
   }
 }
 
@@ -166,7 +168,7 @@ class WatchedMirror {
   #events: FSWatcher | undefined
   #hasEvents = false
   readonly #due = new Signal()
-  #lastProblem: string | undefined
+  #lastFindings = findingsOf(undefined)
 
   constructor(parts: WatchParts, mirror: Mirror) {
     this.#parts = parts
@@ -201,10 +203,17 @@ class WatchedMirror {
     const settleMs = this.#mirror.hasHook ? HOOK_MS : undefined
     try {
       const report = await this.#runner.run({ signal, ...(settleMs && { settleMs }) })
-      const problem = report.notes.problem
-      if (isNews(report) || problem !== this.#lastProblem) this.#parts.report(this.#mirror, report)
-      this.#lastProblem = problem
-      if (problem === undefined) this.#listen()
+      const { problem } = report.notes
+      const found = findingsOf(report)
+      const isNew = found !== this.#lastFindings
+      if (isNews(report) || isNew) this.#parts.report(this.#mirror, report, isNew)
+      this.#lastFindings = found
+      if (problem !== undefined) {
+        await this.#events?.close()
+        this.#events = undefined
+        return POLL_WITHOUT_EVENTS_MS
+      }
+      this.#listen()
       if (report.isUnfinished) return settleMs ?? GATHER_MS * 3
       return this.#hasEvents ? POLL_MS : POLL_WITHOUT_EVENTS_MS
     } catch (error) {
@@ -239,6 +248,12 @@ class WatchedMirror {
 
 function isHidden(rule: ReturnType<typeof ruleOf>, name: string): boolean {
   return rule(name, true) !== undefined
+}
+
+/** What a user is told once. */
+function findingsOf(report: PassReport | undefined): string {
+  const { problem, deletions = [], unreviewed = [], leftOut = [] } = report?.notes ?? {}
+  return JSON.stringify([problem, deletions, unreviewed, leftOut])
 }
 
 function isNews({ saved, deleted, written, removed }: PassReport): boolean {

@@ -65,7 +65,7 @@ async function join(context: Context, input: Input): Promise<Answer> {
 async function joinRemote(context: Context, input: Input): Promise<Answer> {
   const named = await findStoreId(context, input)
   const to = { context, input, named }
-  const joinWith = async (identity: Identity): Promise<Answer> => {
+  const make = async (identity: Identity): Promise<Answer> => {
     try {
       const store = await joinAs(to, identity)
       return await closing(store, (joined) => describe(context, joined))
@@ -74,7 +74,7 @@ async function joinRemote(context: Context, input: Input): Promise<Answer> {
       return joinAsAuditor(to, identity)
     }
   }
-  return withIdentityFile(context.environment, joinWith, () => hasStoreBegun(context.environment))
+  return withIdentityFile(context.environment, make, () => hasStoreBegun(context.environment))
 }
 
 /** Which store to join: the address names it, or else the user typed its id. */

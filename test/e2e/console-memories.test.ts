@@ -310,6 +310,32 @@ describe.skipIf(missing)(`memories in a browser${note}`, { tags: ['slow'] }, () 
     expect(await page.locator('.bars .at-redaction').count()).toBe(1)
   })
 
+  test('each quick press steps through one change, from the moment in the address', async () => {
+    const { page } = await opened()
+    await openMemory(page, 'decisions.md')
+    await page.getByRole('button', { name: 'More about version 1' }).waitFor()
+    // All keys are pressed before the page has any of the moments.
+    let answer = (): void => {}
+    const mayAnswer = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    await page.route('**/ask/memory.show', async (route) => {
+      await mayAnswer
+      await route.continue()
+    })
+    await page.getByRole('slider', { name: 'Moment shown' }).focus()
+    for (const key of ['ArrowLeft', 'ArrowLeft', 'ArrowRight']) await page.keyboard.press(key)
+    answer()
+    await page.getByText('retried five times').waitFor()
+    const second = page.url()
+    expect(second).toContain('at=')
+    for (const key of ['ArrowLeft', 'ArrowRight', 'ArrowRight']) await page.keyboard.press(key)
+    await page.locator('.frame:not(.past)').waitFor()
+    await page.keyboard.press('ArrowLeft')
+    await page.getByText('retried three times').waitFor()
+    await page.locator('.frame.past').waitFor()
+  })
+
   test('a moment is found by a time, a version or a commit', async () => {
     const { page, store } = await opened()
     await page.getByRole('button', { name: 'Go to…' }).click()

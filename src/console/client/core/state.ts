@@ -33,11 +33,17 @@ export const mayManage = computed(() => {
 export const isDrawerOpen = signal(false)
 
 /**
- * The commits, before and after the moment shown, at which the open memory changed; undefined if no
- * memory is open.
+ * The commits at which a memory changed before and after the moment `at`, as far as the page knows
+ * them; undefined if no memory is open. The address may already be of another moment.
  */
 export const memorySteps = signal<
-  { readonly before: string | undefined; readonly after: string | undefined } | undefined
+  | {
+      readonly memoryId: string
+      readonly at: string | undefined
+      readonly before: string | undefined
+      readonly after: string | undefined
+    }
+  | undefined
 >(undefined)
 
 /** What waits for a review; undefined until that is known, and for an auditor. */

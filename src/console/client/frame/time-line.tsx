@@ -1,6 +1,7 @@
 // The line of time: a slider over all commits, with how close to each other they were written, and
 // by whom. While a memory is open, the left and right keys step through its changes.
 
+import { useSignalEffect } from '@preact/signals'
 import { useLocation } from 'preact-iso'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { CommitRange, MomentInput } from '../../../operations/console/contract.ts'
@@ -102,6 +103,7 @@ interface SliderProps {
 
 function Slider({ commits, known, when }: SliderProps) {
   const { route } = useLocation()
+  const step = useMemorySteps()
   const [wanted, want] = useState<number>()
   const { data } = useAsk('moment.density', { stretches: STRETCHES })
   useEffect(() => {
@@ -145,10 +147,7 @@ function Slider({ commits, known, when }: SliderProps) {
         aria-valuetext={wanted === undefined ? `${when}, ${where}` : where}
         onInput={({ currentTarget }) => void move(Number(currentTarget.value))}
         onKeyDown={(event) => {
-          const address = stepOf(event.key)
-          if (address === undefined) return
-          event.preventDefault()
-          if (address !== '') route(address, true)
+          if (step(event)) event.preventDefault()
         }}
       />
     </div>
@@ -156,15 +155,44 @@ function Slider({ commits, known, when }: SliderProps) {
 }
 
 /**
- * The address of the open memory at its change before or after; empty if it has no such change.
- * Undefined for other keys, and if no memory is open: then the slider steps through all commits.
+ * Takes the keys that step through the changes of the open memory, and returns whether it took this
+ * one; without a memory, the slider steps through all commits. Each step counts from the moment in
+ * the address: a key waits until the page has the steps of that moment, so that none is lost.
  */
-function stepOf(key: string): string | undefined {
-  const steps = memorySteps.peek()
-  if (steps === undefined || (key !== 'ArrowLeft' && key !== 'ArrowRight')) return undefined
-  const url = location.pathname + location.search
-  if (key === 'ArrowLeft') return steps.before === undefined ? '' : addressAt(url, steps.before)
-  return isPast.peek() ? addressAt(url, steps.after) : ''
+function useMemorySteps(): (event: KeyboardEvent) => boolean {
+  const { route } = useLocation()
+  const waiting = useRef<{ readonly page: string; readonly keys: StepKey[] }>(undefined)
+  const run = (): void => {
+    const steps = memorySteps.value
+    const { page, keys = [] } = waiting.current ?? {}
+    if (steps === undefined || page !== `/memory/${steps.memoryId}`) return
+    for (;;) {
+      const { pathname, search } = location
+      const at = new URLSearchParams(search).get('at') ?? undefined
+      const key = page === pathname && steps.at === at ? keys.shift() : undefined
+      if (key === undefined) return
+      const isLast = key === 'ArrowLeft' ? steps.before === undefined : at === undefined
+      const to = key === 'ArrowLeft' ? steps.before : steps.after
+      if (!isLast) route(addressAt(pathname + search, to), true)
+    }
+  }
+  useSignalEffect(run)
+  return ({ key, repeat }) => {
+    const page = location.pathname
+    if (!page.startsWith('/memory/') || !isStepKey(key)) return false
+    if (waiting.current?.page !== page) waiting.current = { page, keys: [] }
+    const { keys } = waiting.current
+    // A held key does not step on after it is released.
+    if (!repeat || keys.length === 0) keys.push(key)
+    run()
+    return true
+  }
+}
+
+type StepKey = 'ArrowLeft' | 'ArrowRight'
+
+function isStepKey(key: string): key is StepKey {
+  return key === 'ArrowLeft' || key === 'ArrowRight'
 }
 
 /** While the slider moves, only the newest place is looked for, one at a time. */

@@ -2,14 +2,13 @@
 // those later than the moment shown are faded.
 
 import { useLocation } from 'preact-iso'
-import { useEffect } from 'preact/hooks'
 import type {
   CountedVersion,
   MemoryView,
   ResultOf,
 } from '../../../../operations/console/contract.ts'
 import { addressOf } from '../../core/address.ts'
-import { isPast, mayManage, mayWrite, memorySteps } from '../../core/state.ts'
+import { isPast, mayManage, mayWrite } from '../../core/state.ts'
 import type { Asked } from '../../core/use-ask.ts'
 import { Icon } from '../../parts/icons.tsx'
 import { Failure, OperationBadge, Writer } from '../../parts/labels.tsx'
@@ -28,7 +27,6 @@ export function HistoryColumn({ view, history }: HistoryProps) {
   const { data, failure, paging } = history
   const { query } = useLocation()
   const shown = query['to'] ?? view.version?.versionId
-  useSteps(view)
   return (
     <aside class="hist" aria-label="History of this memory">
       <h2>
@@ -48,16 +46,6 @@ export function HistoryColumn({ view, history }: HistoryProps) {
       <Pager label="History" paging={paging} />
     </aside>
   )
-}
-
-/** Tells the line of time where this memory changed before and after the moment shown. */
-function useSteps({ steps: { before, after } }: MemoryView): void {
-  useEffect(() => {
-    memorySteps.value = { before, after }
-    return () => {
-      memorySteps.value = undefined
-    }
-  }, [before, after])
 }
 
 interface RowProps {

@@ -3,12 +3,12 @@
 
 import type { ComponentChildren } from 'preact'
 import { useLocation } from 'preact-iso'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { LiveMemoryView, MemoryView } from '../../../../operations/console/contract.ts'
 import { addressOf, atNow, type MemoryTab } from '../../core/address.ts'
 import { ask } from '../../core/ask.ts'
-import { isPast, mayManage, mayWrite, notice, overview } from '../../core/state.ts'
-import { useAsk } from '../../core/use-ask.ts'
+import { isPast, mayManage, mayWrite, memorySteps, notice, overview } from '../../core/state.ts'
+import { type Asked, useAsk } from '../../core/use-ask.ts'
 import { Question } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Pending, Writer } from '../../parts/labels.tsx'
@@ -31,8 +31,9 @@ const tabs: readonly (readonly [MemoryTab, string])[] = [
 const VERSIONS_A_PAGE = 50
 
 export function MemoryPage({ memoryId }: { readonly memoryId: string }) {
-  const asked = { memoryId, at: atNow.value }
-  const { data, failure } = useAsk('memory.show', asked, { keepsLast: true })
+  const shown = useAsk('memory.show', { memoryId, at: atNow.value }, { keepsLast: true })
+  useSteps(memoryId, shown)
+  const { data, failure } = shown
   const history = usePages('memory.versions', { memoryId, limit: VERSIONS_A_PAGE })
   // The view of one memory is not kept for another.
   const view = data?.memoryId === memoryId ? data : undefined
@@ -57,6 +58,22 @@ export function MemoryPage({ memoryId }: { readonly memoryId: string }) {
       <RedactSelection within="#tab-panel" />
       <HistoryColumn view={view} history={history} />
     </div>
+  )
+}
+
+/** Tells the line of time where this memory changed before and after the moment shown. */
+function useSteps(memoryId: string, { data, isAsking }: Asked<MemoryView>): void {
+  const at = atNow.value
+  const { before, after } = data?.steps ?? {}
+  useEffect(() => {
+    // While it asks, the page still shows another moment.
+    if (!isAsking) memorySteps.value = { memoryId, at, before, after }
+  }, [memoryId, at, isAsking, before, after])
+  useEffect(
+    () => () => {
+      memorySteps.value = undefined
+    },
+    [],
   )
 }
 

@@ -8,14 +8,14 @@ import type { SourceFile } from './source.ts'
 /** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
   'lines of src': 107_000,
-  'files of src': 658,
+  'files of src': 659,
   'lines of test and scripts': 125_500,
   'percent of lines in src that are statements, at least': 50,
   'files of src with one importer': 169,
   'files of src of at most 40 lines': 48,
   'files side by side in a folder': 32,
   'files in the root of src/cli': 8,
-  'files in src/store/sync': 14,
+  'files in src/store/sync': 15,
   'type names declared twice or more': 5,
   'odd comments in a thousand': 10,
 } as const

@@ -44,6 +44,8 @@ export interface SyncOptions extends WorkOptions {
   readonly mergeHeld?: string | undefined
   /** @internal Called before the first byte of a pack is sent. */
   readonly willSend?: (() => void) | undefined
+  /** @internal No user waits for it: leaves others time between rounds, and runs more of them. */
+  readonly patient?: boolean | undefined
   /** @internal The most rows of a merge; tests lower it. */
   readonly rowsMax?: number | undefined
   /** @internal A larger push, in bytes, is sent in steps; tests lower it. */

@@ -17,6 +17,7 @@ import type { SeenHead } from '../local/remote-state-file.ts'
 import { beginningOf, hasMoved } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
+import { BackOff } from './back-off.ts'
 import { type Fetched, fetchHead, verifyFetched } from './fetch.ts'
 import type { Sender } from './push.ts'
 import { reconcile } from './reconcile.ts'
@@ -37,19 +38,6 @@ import {
 } from './report.ts'
 import { writeAllAgain } from './take-theirs.ts'
 
-/** The number of rounds: other clones may win the race for the branch in all but the last. */
-const ATTEMPTS = 16
-/**
- * The number of rounds while an object is missing or the branch is locked, which may last: a push
- * that is running holds the lock for a moment, one that died holds it for good.
- */
-const ATTEMPTS_LASTING = 4
-/**
- * Right after another clone has pushed, the next race is won most easily. Of many clones that push
- * at once, those that lose more often wait longer.
- */
-const ATTEMPTS_SOON = 4
-const PAUSE_MS = 100
 /**
  * After a lost race our own commands wait for the further rounds, but no longer than this. If they
  * never stop, each round has more to send than the one before and gets half of the processor, so
@@ -77,9 +65,10 @@ export async function receiveAndSend(peer: Peer, sender: Sender, author: Author)
     late: new Map(),
     merged: undefined,
   }
+  const backOff = new BackOff(session.random, options)
   let goOn: (() => void) | undefined
   try {
-    for (let attempt = 1; ; attempt += 1) {
+    for (;;) {
       const beginning = beginningOf(session)
       let isReceived = false
       try {
@@ -92,12 +81,12 @@ export async function receiveAndSend(peer: Peer, sender: Sender, author: Author)
         const isLost = hasCode(error, 'remote_moved')
         // A push alone adopts nothing, so another round cannot help if the remote has moved.
         if (isLost && !isReceived && options.only === 'push') throw error
-        if (attempt >= attemptsFor(error)) throw error
+        if (!backOff.mayGoOn(error)) throw error
         if (!(await hasMoved(session, beginning, error))) throw error
         // After a failure, verification starts from the common history again.
         if (!isReceived) progress = { ...progress, merged: undefined }
+        await backOff.pause(error)
         if (isLost) goOn ??= session.holdBack(HOLD_MS)
-        await wait(session.random(1)[0] ?? 0, isLost && attempt <= ATTEMPTS_SOON ? 1 : attempt)
       }
     }
   } finally {
@@ -201,10 +190,6 @@ async function settle(
   else if (settled.length > 0) await objects.exclusive(() => seenRemotes.forgetFetches(settled))
 }
 
-function attemptsFor(error: unknown): number {
-  return hasCode(error, 'object_missing', 'remote_locked') ? ATTEMPTS_LASTING : ATTEMPTS
-}
-
 /** The merges of other devices above `before`; this device may have merged more than once since. */
 async function findMergedElsewhere(
   session: StoreSession,
@@ -222,12 +207,6 @@ async function findMergedElsewhere(
     })
   }
   return readConsistently(session, find, options)
-}
-
-/** Waits for a random time, so that two clones that lost a race do not collide again. */
-async function wait(jitter: number, attempt: number): Promise<void> {
-  const ms = PAUSE_MS * attempt * (0.5 + jitter / 255)
-  await new Promise((resolve) => setTimeout(resolve, ms))
 }
 
 interface Adopted {

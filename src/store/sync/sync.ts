@@ -80,6 +80,7 @@ const sharedBy = [
   'takeTheirs',
   'mergeHeld',
   'willSend',
+  'patient',
   'rowsMax',
   'stepBytes',
   'access',

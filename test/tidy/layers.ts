@@ -51,6 +51,7 @@ const order: readonly string[] = [
   'store/revert',
   'store/redaction',
   'store/devices',
+  'store/grants',
   'store/merge',
   'store/clone',
   'store/sync',

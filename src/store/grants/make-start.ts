@@ -1,0 +1,201 @@
+// Makes the two blobs of a device's grants: the wraps (FORMAT §12), and its start (§13) from the
+// verified state and the history. A start holds the state at the head, and the floor: an older head
+// from which a merge with an older base can be verified. Sends nothing.
+
+import { fromHex, toHex } from '../../bytes.ts'
+import { assert } from '../../errors.ts'
+import type { Start, StartFloor, StartMemory, StartState } from '../../format/start.ts'
+import { makeStart } from '../../keys/start.ts'
+import { grantKeysOf, grantOf, makeWraps } from '../../keys/wraps.ts'
+import { inSlices } from '../../time-slice.ts'
+import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
+import type { CommitEntry } from '../history/history-rows.ts'
+import type { History, HistorySource } from '../history/history.ts'
+import type { StoreSession } from '../session/session.ts'
+import { getBlob, type ObjectSource } from '../snapshot/git-reads.ts'
+import type { CurrentVersion } from '../snapshot/live-memory.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
+import { snapshotAt } from '../verify/snapshot-at.ts'
+
+/** A floor is this much lower than the head, or that much older, whichever is nearer. */
+const FLOOR_COMMITS = 512
+const FLOOR_MS = 24 * 60 * 60 * 1000
+
+/** A start of the newest head, signed by this device. Throws `change_too_large`. */
+export function makeStartOf(session: StoreSession, counter: number): Promise<Uint8Array> {
+  return session.planning(async () => {
+    const { snapshot, contents, identity, random, clock } = session
+    const history = await session.historyNow()
+    const start = await inSlices(describeStart(contents, history, snapshot))
+    const said = { ...start, counter, time: clock.now() }
+    return makeStart(session.currentEpoch(), said, { pair: identity.signing, random })
+  })
+}
+
+/** The wraps for these grants of this device, by number. Throws `change_too_large`. */
+export function makeWrapsOf(
+  session: StoreSession,
+  numbers: readonly number[],
+  counter: number,
+): Promise<Uint8Array> {
+  return session.planning(async () => {
+    const { identity, storeId, random } = session
+    const keys = numbers.map((number) => grantKeysOf(grantOf(identity, storeId, number)))
+    return makeWraps(session.currentEpoch(), keys, { counter, pair: identity.signing, random })
+  })
+}
+
+function* describeStart(
+  source: HistorySource,
+  history: History,
+  snapshot: Snapshot,
+): Generator<undefined, Omit<Start, 'granter' | 'counter' | 'time'>> {
+  const genesis = history.commits.at(0)
+  assert(genesis !== undefined, 'a history starts with genesis')
+  const bytes = readCommitBytes(source.objects, genesis.oid)
+  const { hash } = decodeCommit(source.storeId, source.epochs, genesis.oid, bytes)
+  const state = yield* stateOf(source.objects, snapshot)
+  const floorAt = findFloor(history)
+  let floor: StartFloor | undefined
+  if (floorAt !== undefined) {
+    const before = yield* snapshotAt(source, history, floorAt)
+    floor = differing(yield* stateOf(source.objects, before), state)
+  }
+  return {
+    genesis: { record: hash, time: genesis.time },
+    kids: kidsOf([...state.memories, ...(floor?.memories ?? [])]),
+    redacted: [...snapshot.redacted].toSorted(),
+    state,
+    floor,
+  }
+}
+
+/**
+ * The position of the newest commit that is old enough and from which all later ones descend;
+ * genesis in a young store. Undefined if that is the head itself.
+ */
+function findFloor(history: History): number | undefined {
+  const { head } = history
+  if (head === undefined || head.position === 0) return undefined
+  const isOld = ({ height, time }: CommitEntry): boolean =>
+    height <= head.height - FLOOR_COMMITS || time <= head.time - FLOOR_MS
+  /** The parent with the lowest position of all commits above the current one. */
+  let lowest = head.position
+  for (let position = head.position; position > 0; position -= 1) {
+    const commit = history.commits.at(position)
+    if (commit === undefined) break
+    const isPassed = lowest === position && commit.isCut && position < head.position
+    if (isPassed && isOld(commit)) return position
+    for (const parent of history.parentsOf(commit)) lowest = Math.min(lowest, parent.position)
+  }
+  return 0
+}
+
+function* stateOf(objects: ObjectSource, snapshot: Snapshot): Generator<undefined, StartState> {
+  const { head, keyring, settings, devices, grants } = snapshot
+  const memories: StartMemory[] = []
+  for (const [memoryId, version] of snapshot.current) {
+    memories.push(memoryOf(memoryId, version))
+    yield
+  }
+  return {
+    ...head,
+    keyring: {
+      record: keyring.record,
+      blob: getBlob(objects, keyring.oid, 'keyring_mismatch'),
+    },
+    settings: {
+      record: settings.record,
+      height: settings.height,
+      time: settings.updated,
+      blob: getBlob(objects, settings.oid, 'settings_mismatch'),
+    },
+    devices: [...devices].map(([deviceId, { sequence, record, forked }]) => {
+      return { deviceId, value: { sequence, record, forked } }
+    }),
+    grants: sortedBy(
+      [...grants.values()].map(({ key, ...value }) => ({ key, value })),
+      ({ key }) => toHex(key),
+    ),
+    memories: sortedBy(memories, ({ memoryId }) => memoryId),
+  }
+}
+
+function memoryOf(memoryId: string, version: CurrentVersion): StartMemory {
+  const { versionId, operation, created, live } = version
+  if (live === undefined) {
+    return { memoryId, value: { versionId, operation, created, live: undefined } }
+  }
+  const { updated, size, kid, path } = live
+  const content = { updated, size, kid, path, sha256: fromHex(live.sha256) }
+  return { memoryId, value: { versionId, operation, created, live: content } }
+}
+
+/** What of an older state is another in the newer one, or missing there. */
+function differing(older: StartState, newer: StartState): StartFloor {
+  const { keyring, settings, ...head } = older
+  return {
+    ...head,
+    keyring: isSameRecord(keyring, newer.keyring) ? undefined : keyring,
+    settings: isSameRecord(settings, newer.settings) ? undefined : settings,
+    devices: differingItems(older.devices, newer.devices, {
+      keyOf: ({ deviceId }) => deviceId,
+      absent: ({ deviceId }) => ({ deviceId, value: undefined }),
+      isSame: (one, other) => isSameRecord(one, other) && one?.forked === other?.forked,
+    }),
+    grants: differingItems(older.grants, newer.grants, {
+      keyOf: ({ key }) => toHex(key),
+      absent: ({ key }) => ({ key, value: undefined }),
+      isSame: (one, other) =>
+        one?.ended === other?.ended &&
+        one?.granter === other?.granter &&
+        one?.role === other?.role &&
+        one?.notAfter === other?.notAfter,
+    }),
+    memories: differingItems(older.memories, newer.memories, {
+      keyOf: ({ memoryId }) => memoryId,
+      absent: ({ memoryId }) => ({ memoryId, value: undefined }),
+      isSame: (one, other) =>
+        one?.versionId === other?.versionId &&
+        one?.created === other?.created &&
+        (one?.live === undefined) === (other?.live === undefined),
+    }),
+  }
+}
+
+type Recorded = { readonly record: Uint8Array } | undefined
+
+function isSameRecord(one: Recorded, other: Recorded): boolean {
+  return one !== undefined && other !== undefined && toHex(one.record) === toHex(other.record)
+}
+
+interface ItemComparison<Item extends { readonly value: unknown }> {
+  readonly keyOf: (item: Item) => string
+  readonly isSame: (one: Item['value'], other: Item['value']) => boolean
+  readonly absent: (item: Item) => Item
+}
+
+function differingItems<Item extends { readonly value: unknown }>(
+  older: readonly Item[],
+  newer: readonly Item[],
+  { keyOf, isSame, absent }: ItemComparison<Item>,
+): readonly Item[] {
+  const before = new Map(older.map((item) => [keyOf(item), item]))
+  const after = new Map(newer.map((item) => [keyOf(item), item]))
+  const changed = older.filter((item) => {
+    const now = after.get(keyOf(item))
+    return now === undefined || !isSame(item.value, now.value)
+  })
+  const added = newer.filter((item) => !before.has(keyOf(item)))
+  return sortedBy([...changed, ...added.map(absent)], keyOf)
+}
+
+function kidsOf(memories: readonly StartMemory[]): readonly string[] {
+  return [...new Set(memories.flatMap(({ value }) => value?.live?.kid ?? []))].toSorted()
+}
+
+function sortedBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): readonly Item[] {
+  const keyed = items.map((item) => ({ key: keyOf(item), item }))
+  keyed.sort((a, b) => (a.key < b.key ? -1 : 1))
+  return keyed.map(({ item }) => item)
+}

@@ -17,7 +17,7 @@ async function secretStore() {
   const { store } = made
   await store.as(author).write('/a.md', 'the key-1 (of) x')
   await store.as(author).write('/b.md', 'the key-1 (of) x')
-  await store.as(author).write('/a.md', 'clean')
+  await store.as(author).write('/a.md', 'text-2 of a')
   return made
 }
 
@@ -321,7 +321,7 @@ describe("an auditor's console", () => {
     const { data } = await ask('audit.trail', { kind: 'keyring' })
     expect(data).toMatchObject([{ actions: [{ type: 'device_added', subject: 'auditor' }] }])
     const { csv } = await ask('audit.csv', {})
-    expect(csv + JSON.stringify(overview)).not.toMatch(/a\.md|key-1|clean/)
+    expect(csv + JSON.stringify(overview)).not.toMatch(/a\.md|key-1|text-2/)
     for (const name of ['memories.tree', 'memory.create', 'sync.run'] as const) {
       await expect(subject.ask(name, {}, {})).rejects.toMatchObject({ code: 'not_found' })
     }

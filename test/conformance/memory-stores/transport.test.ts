@@ -247,7 +247,7 @@ onServers('transport', (at) => {
       const headers = {
         'x-stainless-lang': 'js',
         'x-stainless-retry-count': '2',
-        'user-agent': 'Anthropic/JS 1.11.0',
+        'user-agent': 'Anthropic/JS 1.14.0',
         traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
       }
       expect(expectDone(await at.caller.get(store.path, headers))).toEqual(await store.get())

@@ -109,6 +109,10 @@ export const deltaChainMax: number = 4096
 export const deltaChainBytesMax: number = 64 * MEBIBYTE
 /** A larger pack from a remote is refused while it is received. */
 export const packBytesMax: number = 16 * 1024 * MEBIBYTE
+/** The most commits without their parents that a clone without history has, or a remote names. */
+export const boundaryCommitsMax = 4096
+/** The most starts and wraps of grants that a remote may list, or a push change (FORMAT §13). */
+export const grantRefsMax = 4096
 /** More than any store of this engine can index. */
 export const packObjectsMax: number = 2 ** 24
 /** Checking a pack from a remote, and reading it, may take this many times its bytes of work. */

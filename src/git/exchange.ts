@@ -16,9 +16,24 @@ export interface ReceiveOptions {
   readonly limits?: Partial<ReceiveLimits> | undefined
   /** The commit that the pack was asked for: refused if neither the pack nor the store has it. */
   readonly tip?: Oid | undefined
+  /** Other objects that it was asked for: refused in the same way. */
+  readonly also?: readonly Oid[] | undefined
+  /**
+   * For a pack without all of the history. It is refused unless the commits from the tip on end at
+   * these, at genesis, or at commits of the store.
+   */
+  readonly boundary?: (BoundaryChange & { readonly before: readonly Oid[] }) | undefined
   readonly signal?: AbortSignal | undefined
   /** In objects, while the pack is checked. */
   readonly progress?: ((done: number, total: number) => void) | undefined
+}
+
+/** How a fetch moves the boundary, the commits that are stored without their parents. */
+export interface BoundaryChange {
+  /** Commits that have joined it. */
+  readonly shallow: readonly Oid[]
+  /** Commits that have left it: their parents have been sent. */
+  readonly unshallow: readonly Oid[]
 }
 
 export interface ReceivedPack {
@@ -62,7 +77,9 @@ export interface Incoming {
   readonly packDirectories?: readonly string[] | undefined
   /**
    * Makes all of it part of the store, durable when it resolves. Throws `ref_conflict` if a
-   * redaction has removed it in the meantime: fetch again. Not inside `exclusive`.
+   * redaction has removed it in the meantime: fetch again. Not inside `exclusive`. Moves the
+   * boundary as the packs have: a crash leaves commits on it that have their parents, never one
+   * that lacks them and is not on it.
    */
   accept(): Promise<void>
   /**
@@ -111,6 +128,16 @@ export interface PackExchange {
    * redaction may have erased a moment ago. Not inside `exclusive`.
    */
   track(remote: string, next: Oid | undefined): Promise<void>
+  /**
+   * The boundary: commits that are stored without their parents; empty for a complete store. Throws
+   * `ref_corrupt` if the file is damaged.
+   */
+  shallow(): readonly Oid[]
+  /**
+   * Replaces the boundary, durably; `accept` moves it by itself. Throws `incomplete_clone` where
+   * several servers share the store. Not inside `exclusive`.
+   */
+  setShallow(commits: readonly Oid[]): Promise<void>
   /** The remotes that the repository's config names, in its order. */
   remotes(): readonly Remote[]
   /** Throws `invalid_input` for a name that is taken or refused. Not inside `exclusive`. */

@@ -1,11 +1,13 @@
-// Pushes: one command with the expected and the new commit of the remote's branch, the pack, and
-// the report (gitprotocol-pack). The expected commit is the lease: it is compared here and by the
-// remote. Must not treat a missing or incomplete report as success.
+// Pushes: a command with the expected and the new commit of the remote's branch, one for each other
+// ref, the pack, and the report (gitprotocol-pack). The expected object is the lease: it is
+// compared here and by the remote. Must not treat a missing or incomplete report as success.
 
-import { concatBytes } from '../bytes.ts'
+import { concatBytes, fromHex } from '../bytes.ts'
 import { hasCode, StoreError } from '../errors.ts'
+import type { OutgoingPack } from '../git/exchange.ts'
 import type { Oid } from '../git/objects/object.ts'
 import { branchName } from '../git/refs/branch.ts'
+import { grantRefsMax } from '../limits.ts'
 import { Conversation } from './conversation.ts'
 import { rejection } from './failures.ts'
 import {
@@ -17,7 +19,14 @@ import {
   protocolError,
   textOf,
 } from './pkt-line.ts'
-import type { PushConnection, PushRequest, RemoteAccess } from './remote-access.ts'
+import type {
+  PushConnection,
+  PushRequest,
+  RefChange,
+  RefusedRef,
+  RemoteAccess,
+} from './remote-access.ts'
+import { isGrantRef, wholeBody } from './wire.ts'
 
 const noOid: Oid = '0'.repeat(40)
 /** The last messages of the remote, kept to explain a refusal. */
@@ -40,43 +49,86 @@ function expectHead({ refs }: Conversation, expected: Oid | undefined): void {
   throw new StoreError('remote_moved', 'The branch of the remote is not where it was expected')
 }
 
-async function pushOver(conversation: Conversation, request: PushRequest): Promise<void> {
-  expectHead(conversation, request.expected)
+async function pushOver(
+  conversation: Conversation,
+  request: PushRequest,
+): Promise<readonly RefusedRef[]> {
+  const { next, expected, pack, others = [] } = request
+  if (next !== undefined) expectHead(conversation, expected)
   const { capabilities } = conversation.refs
   if (!capabilities.has('report-status')) throw protocolError('it cannot report what a push did')
+  const { sent, refused } = planOthers(conversation, others)
+  const main = next === undefined ? [] : [{ name: branchName, expected, next }]
+  const changes = [...main, ...sent]
+  if (changes.length === 0) return refused
   const sideBand = capabilities.has('side-band-64k')
-  const command = encodeCommand(request, sideBand)
-  const length = command.length + request.pack.bytes
+  const command = encodeCommands(changes, sideBand)
+  // Git expects a pack unless it only deletes.
+  const isDeletion = changes.every((change) => change.next === undefined)
+  const packed = isDeletion ? undefined : (pack ?? emptyPack)
+  const length = command.length + (packed?.bytes ?? 0)
   const messages: string[] = []
   const onText = (text: string): void => {
     messages.push(...text.split(/[\r\n]+/).filter((line) => line.trim() !== ''))
     messages.splice(0, messages.length - messagesMax)
     conversation.forward(text)
   }
-  const body = bodyOf(command, request)
+  const body = bodyOf(command, packed, request.progress)
   const fail = (text: string): StoreError => rejection(conversation, text, messages)
   const heard = (bytes: number): void => conversation.endurance.heard(bytes)
   const report = await conversation.exchange({ body, length }, (packets) => {
     // A report is short: nothing that a remote sends after a push is progress.
     const listener = { onText, fail, endurance: { moved: heard, heard } }
     const lines = sideBand ? new PacketReader(firstBand(packets, listener)) : packets
-    return readReport(lines, heard)
+    return readReport(lines, heard, reportLinesMax + changes.length)
   })
-  const problem = findProblem(report)
+  const problem = findProblem(report, main.length > 0)
   if (problem !== undefined) throw rejection(conversation, problem, messages)
+  return [...refused, ...sent.flatMap((change) => refusalOf(conversation, report, change) ?? [])]
 }
 
-function encodeCommand({ expected, next }: PushRequest, sideBand: boolean): Uint8Array {
-  const capabilities = sideBand ? ' report-status side-band-64k' : ' report-status'
-  const command = encodePacket(`${expected ?? noOid} ${next} ${branchName}\0${capabilities}`)
-  return concatBytes(command, flushPacket)
+/** The changes of other refs to send, and those that the list of the remote's refs rules out. */
+function planOthers(
+  { refs }: Conversation,
+  others: readonly RefChange[],
+): { readonly sent: readonly RefChange[]; readonly refused: readonly RefusedRef[] } {
+  const names = new Set(others.map(({ name }) => name))
+  const isValid = names.size === others.length && [...names].every((name) => isGrantRef(name))
+  if (!isValid || others.length > grantRefsMax) {
+    throw new StoreError('invalid_input', 'Only starts and wraps of grants are pushed, each once')
+  }
+  const sent: RefChange[] = []
+  const refused: RefusedRef[] = []
+  for (const change of others) {
+    const { name, expected, next } = change
+    if (refs.named.get(name) !== expected) refused.push({ name, reason: movedReason })
+    else if (next === undefined && !refs.capabilities.has('delete-refs')) {
+      refused.push({ name, reason: 'the remote deletes no refs' })
+    } else if (next !== expected) sent.push(change)
+  }
+  return { sent, refused }
 }
+
+const movedReason = 'another push changed it first'
+
+function encodeCommands(changes: readonly RefChange[], sideBand: boolean): Uint8Array {
+  const capabilities = sideBand ? ' report-status side-band-64k' : ' report-status'
+  const commands = changes.map(({ name, expected = noOid, next = noOid }, index) => {
+    return encodePacket(`${expected} ${next} ${name}${index === 0 ? `\0${capabilities}` : ''}`)
+  })
+  return concatBytes(...commands, flushPacket)
+}
+
+const emptyPackBytes = fromHex('5041434b0000000200000000029d08823bd8a8eab510ad6ac75c823cfd3ed31e')
+const emptyPack = { bytes: emptyPackBytes.length, chunks: () => wholeBody(emptyPackBytes) }
 
 async function* bodyOf(
   command: Uint8Array,
-  { pack, progress }: PushRequest,
+  pack: Pick<OutgoingPack, 'bytes' | 'chunks'> | undefined,
+  progress: PushRequest['progress'],
 ): AsyncGenerator<Uint8Array> {
   yield command
+  if (pack === undefined) return
   let done = 0
   for await (const chunk of pack.chunks()) {
     yield chunk
@@ -88,6 +140,7 @@ async function* bodyOf(
 async function readReport(
   packets: PacketReader,
   heard: (bytes: number) => void,
+  linesMax: number,
 ): Promise<readonly string[]> {
   const lines: string[] = []
   for (;;) {
@@ -99,7 +152,7 @@ async function readReport(
     }
     heard(packet.length)
     lines.push(textOf(packet).trimEnd())
-    if (lines.length > reportLinesMax) throw protocolError('its report does not end')
+    if (lines.length > linesMax) throw protocolError('its report does not end')
   }
 }
 
@@ -116,16 +169,39 @@ async function readRest(packets: PacketReader, heard: (bytes: number) => void): 
   }
 }
 
-/** Why the branch did not move; undefined if a complete report confirms that it did. */
-function findProblem(report: readonly string[]): string | undefined {
-  const [first = '', ...statuses] = report
+/** Why the push failed; undefined if a complete report confirms the move of the branch, if any. */
+function findProblem(report: readonly string[], movesBranch: boolean): string | undefined {
+  const [first = ''] = report
   if (!first.startsWith('unpack ')) throw protocolError('its report is incomplete')
-  const matching = statuses.filter((line) => line.split(' ')[1] === branchName)
-  const [status = ''] = matching
-  if (matching.length > 1) throw protocolError('its report contradicts itself')
-  const refused = /^ng \S+ (.*)$/s.exec(status)?.[1]
+  const statuses = statusesOf(report, branchName)
+  const [status = ''] = statuses
+  if (statuses.length > 1) throw protocolError('its report contradicts itself')
+  const refused = reasonIn(status)
   if (first !== 'unpack ok') return first.slice('unpack '.length)
+  if (!movesBranch) return undefined
   if (refused !== undefined) return refused
   if (status !== `ok ${branchName}`) throw protocolError('its report does not mention the branch')
   return undefined
+}
+
+/** The branch has moved by then: a report that is wrong about another ref refuses that ref. */
+function refusalOf(
+  conversation: Conversation,
+  report: readonly string[],
+  { name }: RefChange,
+): RefusedRef | undefined {
+  const [status = '', ...more] = statusesOf(report, name)
+  if (more.length > 0) return { name, reason: 'the report of the remote contradicts itself' }
+  if (status === `ok ${name}`) return undefined
+  const reason = reasonIn(status)
+  if (reason === undefined) return { name, reason: 'the report of the remote does not mention it' }
+  return { name, reason: conversation.harmless(reason) }
+}
+
+function statusesOf([, ...statuses]: readonly string[], name: string): readonly string[] {
+  return statuses.filter((line) => line.split(' ')[1] === name)
+}
+
+function reasonIn(status: string): string | undefined {
+  return /^ng \S+ (.*)$/s.exec(status)?.[1]
 }

@@ -1,7 +1,13 @@
 // The types between a store and a remote: how a remote is reached, which refs it has, and the packs
 // to fetch and push. Must contain types only.
 
-import type { Incoming, OutgoingPack, ReceivedPack, ReceiveLimits } from '../git/exchange.ts'
+import type {
+  BoundaryChange,
+  Incoming,
+  OutgoingPack,
+  ReceivedPack,
+  ReceiveLimits,
+} from '../git/exchange.ts'
 import type { Oid } from '../git/objects/object.ts'
 
 /** Supplies credentials for a host; `attempt` counts from 1 and grows after each rejection. */
@@ -53,6 +59,8 @@ export interface RemoteRefs {
   readonly head: Oid | undefined
   /** The number of other refs. */
   readonly others: number
+  /** The starts and wraps of grants by the names of their refs (FORMAT §13): see `isGrantRef`. */
+  readonly named: ReadonlyMap<string, Oid>
   readonly capabilities: ReadonlySet<string>
 }
 
@@ -66,27 +74,60 @@ export interface TransferProgress {
 export interface FetchRequest {
   /** A commit that the remote has just advertised. */
   readonly want: Oid
+  /** Other objects that it has advertised, such as the blob of a start. */
+  readonly wants?: readonly Oid[] | undefined
   /** Commits that are stored here completely, the newest first. */
   readonly haves: readonly Oid[]
+  /** How many commits to send of each line of history, 2^31 − 1 for all; undefined for no limit. */
+  readonly deepen?: number | undefined
+  /** The boundary of the store: see `PackExchange.shallow`. */
+  readonly shallow?: readonly Oid[] | undefined
   /** Receives the objects, apart from the store's own. */
   readonly into: Pick<Incoming, 'receive'>
   readonly limits?: Partial<ReceiveLimits> | undefined
   readonly progress?: ((progress: TransferProgress) => void) | undefined
 }
 
+/** The change of a ref that keeps a start or wraps of grants. */
+export interface RefChange {
+  /** A name that `isGrantRef` accepts. */
+  readonly name: string
+  /** The lease: the ref is changed only if it is at this object, or missing. */
+  readonly expected: Oid | undefined
+  /** Undefined deletes the ref. */
+  readonly next: Oid | undefined
+}
+
+/** A ref that the remote, or the lease, did not let change. */
+export interface RefusedRef {
+  readonly name: string
+  /** A clause, sanitised. */
+  readonly reason: string
+}
+
 export interface PushRequest {
   /** The lease: nothing is sent unless the remote's branch is at this commit. */
-  readonly expected: Oid | undefined
-  readonly next: Oid
-  /** Every object reachable from `next` and not from `expected`. */
-  readonly pack: OutgoingPack
+  readonly expected?: Oid | undefined
+  /** Undefined leaves the branch as it is. */
+  readonly next?: Oid | undefined
+  /**
+   * Every object reachable from `next` and not from `expected`, and the new objects of `others`;
+   * undefined if the remote has them all.
+   */
+  readonly pack?: OutgoingPack | undefined
+  /** Further refs, changed after the branch, each by itself. */
+  readonly others?: readonly RefChange[] | undefined
   readonly progress?: ((progress: TransferProgress) => void) | undefined
 }
 
 /** One conversation with a remote, for one fetch or push. Must be closed in any case. */
 export interface FetchConnection {
   readonly refs: RemoteRefs
-  fetch(request: FetchRequest): Promise<ReceivedPack>
+  /**
+   * Throws `remote_protocol`, with nothing sent, if the remote cannot limit the history and the
+   * request does.
+   */
+  fetch(request: FetchRequest): Promise<ReceivedPack & BoundaryChange>
   close(): Promise<void>
 }
 
@@ -94,6 +135,7 @@ export interface PushConnection {
   readonly refs: RemoteRefs
   /** Throws `remote_moved` unless the remote's branch was at this commit when this began. */
   expect(head: Oid | undefined): void
-  push(request: PushRequest): Promise<void>
+  /** Resolves to the refs of `others` that are unchanged, if the branch could be moved. */
+  push(request: PushRequest): Promise<readonly RefusedRef[]>
   close(): Promise<void>
 }

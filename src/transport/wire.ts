@@ -3,8 +3,9 @@
 // both go to one process. Nothing in the list is trusted, and one without an end is refused.
 
 import { StoreError } from '../errors.ts'
+import type { Oid } from '../git/objects/object.ts'
 import { branchName } from '../git/refs/branch.ts'
-import { MEBIBYTE } from '../limits.ts'
+import { grantRefsMax, MEBIBYTE } from '../limits.ts'
 import { harmless } from './failures.ts'
 import { type PacketReader, lengthDigits, protocolError, textOf } from './pkt-line.ts'
 import type { RemoteRefs } from './remote-access.ts'
@@ -34,6 +35,17 @@ export function tooManyRefs(): StoreError {
   )
 }
 
+const grantRefPattern =
+  /^refs\/(?:gitlocket\/(?:start|wraps)\/|tags\/gitlocket-(?:start|wraps)-)[0-9a-f]{32}$/
+
+/**
+ * Whether a ref keeps a start or wraps of grants (FORMAT §13): below refs/gitlocket/, or a tag at
+ * hosts that allow branches and tags alone.
+ */
+export function isGrantRef(name: string): boolean {
+  return grantRefPattern.test(name)
+}
+
 /** A body of one chunk. */
 export async function* wholeBody(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
@@ -59,10 +71,11 @@ export async function readRefs(
   let capabilities: ReadonlySet<string> | undefined
   let head: string | undefined
   let others = 0
+  const named = new Map<string, Oid>()
   for (let bytes = 0; ;) {
     const packet = await packets.read()
     if (packet === undefined) return undefined
-    if (packet === 'flush') return { head, others, capabilities: capabilities ?? new Set() }
+    if (packet === 'flush') return { head, others, named, capabilities: capabilities ?? new Set() }
     bytes += lengthDigits + packet.length
     if (bytes > advertisementBytesMax) throw tooManyRefs()
     const line = textOf(packet)
@@ -75,9 +88,21 @@ export async function readRefs(
     const [oid, name = ''] = splitAt(ref, ' ')
     if (oid === 'shallow') throw shallow()
     if (!/^[0-9a-f]{40}$/.test(oid)) throw protocolError('its list of refs is damaged')
+    if (isGrantRef(name)) addGrantRef(named, name, oid)
     if (name === branchName) head = oid
     else if (name.startsWith('refs/') && !name.endsWith('^{}')) others += 1
   }
+}
+
+function addGrantRef(named: Map<string, Oid>, name: string, oid: Oid): void {
+  if (named.has(name)) throw protocolError('its list of refs contradicts itself')
+  named.set(name, oid)
+  if (named.size <= grantRefsMax) return
+  throw new StoreError(
+    'remote_protocol',
+    `The remote lists more than ${grantRefsMax} refs of grants: delete those below ` +
+      'refs/gitlocket/ there, which the devices that gave the grants push again',
+  )
 }
 
 function shallow(): StoreError {

@@ -8,51 +8,13 @@ import { expect, test } from 'vitest'
 import { createDiskObjectStore } from '../../src/git/disk-store/disk-object-store.ts'
 import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
 import type { RemoteAccess, TransferProgress } from '../../src/transport/remote-access.ts'
-import { makeCertificate, startGitServer } from '../support/git-server.ts'
-import { bareRepository, listObjects } from '../support/pack-fixtures.ts'
+import { emptyRemote, missing, onSsh, type Peer, runnable, sshd } from '../support/git-peers.ts'
+import { startGitServer } from '../support/git-server.ts'
+import { listObjects } from '../support/pack-fixtures.ts'
 import { sample } from '../support/seed.ts'
-import { startSshServer } from '../support/ssh-server.ts'
-import { cleanEnvironment, git, temporaryDirectory } from '../support/temporary.ts'
-import { requires } from '../support/tools.ts'
+import { git, temporaryDirectory } from '../support/temporary.ts'
 import { fetchPack, listRemote, pushPack } from '../support/transfer.ts'
 import { TestHistory } from '../support/transitions.ts'
-
-type Peer = (repository: string) => Promise<Omit<RemoteAccess, 'environment'>>
-
-const sshd = requires('sshd')
-const openssl = requires('openssl')
-const user = { username: 'me', password: 'top secret' }
-
-async function onSsh(repository: string): ReturnType<Peer> {
-  const { url, command } = await startSshServer()
-  return { url: `${url}${repository}`, sshCommand: command }
-}
-
-const peers: readonly (readonly [string, Peer, boolean])[] = [
-  ['a path', async (repository) => ({ url: repository }), false],
-  [
-    `https with a password and a certificate of its own${openssl.note}`,
-    async (repository) => {
-      const tls = makeCertificate()
-      const { url } = await startGitServer({ repository, tls, user })
-      return { url, certificateAuthorities: tls.cert, credentials: async () => user }
-    },
-    openssl.missing,
-  ],
-  [`ssh${sshd.note}`, onSsh, sshd.missing],
-]
-
-const runnable = peers.filter(([, , missing]) => !missing)
-const missing = peers.filter(([, , isMissing]) => isMissing)
-
-async function emptyRemote(peer: Peer): Promise<{ repository: string; access: RemoteAccess }> {
-  // The path has characters that a shell would interpret.
-  const repository = join(temporaryDirectory(), "it's a $(remote).git")
-  mkdirSync(repository)
-  bareRepository(repository)
-  const access = { ...(await peer(repository)), environment: cleanEnvironment() }
-  return { repository, access }
-}
 
 async function storeWith(transitions: readonly Transition[]): Promise<ObjectStore> {
   const store = await createDiskObjectStore({ directory: join(temporaryDirectory(), 's') })

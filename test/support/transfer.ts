@@ -1,13 +1,19 @@
 // One transfer with a remote in one call, as tests of the transport want it: connects, does it, and
 // closes whatever happens. The product keeps its conversations open for longer.
 
-import type { PackExchange, ReceivedPack, ReceiveOptions } from '../../src/git/exchange.ts'
+import type {
+  BoundaryChange,
+  PackExchange,
+  ReceivedPack,
+  ReceiveOptions,
+} from '../../src/git/exchange.ts'
 import { connectFetch } from '../../src/transport/fetch.ts'
 import { connectPush } from '../../src/transport/push.ts'
 import type {
   FetchRequest,
   PushRequest,
   RemoteAccess,
+  RefusedRef,
   RemoteRefs,
 } from '../../src/transport/remote-access.ts'
 
@@ -46,7 +52,7 @@ export async function receivePack(
 export async function fetchPack(
   access: RemoteAccess,
   { into, ...request }: Omit<FetchRequest, 'into'> & { readonly into: PackExchange },
-): Promise<ReceivedPack> {
+): Promise<ReceivedPack & BoundaryChange> {
   const connection = await connectFetch(access)
   const incoming = into.incoming()
   try {
@@ -62,12 +68,15 @@ export async function fetchPack(
 /**
  * Moves the remote's refs/heads/main from `expected` to `next`. Throws `remote_moved` if it is not
  * at `expected`, and `push_rejected`, with the host's message, if the host refuses. After any
- * other error the move may have happened.
+ * other error the move may have happened. Resolves to the other refs that were refused.
  */
-export async function pushPack(access: RemoteAccess, request: PushRequest): Promise<void> {
+export async function pushPack(
+  access: RemoteAccess,
+  request: PushRequest,
+): Promise<readonly RefusedRef[]> {
   const connection = await connectPush(access)
   try {
-    await connection.push(request)
+    return await connection.push(request)
   } finally {
     await connection.close()
   }

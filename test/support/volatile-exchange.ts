@@ -4,6 +4,7 @@ import { concatBytes } from '../../src/bytes.ts'
 import { assert, StoreError } from '../../src/errors.ts'
 import { packInRam } from '../../src/git/disk-store/outgoing-pack.ts'
 import type {
+  BoundaryChange,
   Evidence,
   Incoming,
   OutgoingPack,
@@ -13,10 +14,16 @@ import type {
   Remote,
 } from '../../src/git/exchange.ts'
 import type { GitObject, ObjectType, Oid } from '../../src/git/objects/object.ts'
-import { PackStream, receiveLimits, refusal } from '../../src/git/pack/incoming-pack.ts'
+import {
+  checkBoundary,
+  PackStream,
+  receiveLimits,
+  refusal,
+} from '../../src/git/pack/incoming-pack.ts'
 import { corruptPack } from '../../src/git/pack/pack-entry.ts'
 import { checkPack } from '../../src/git/pack/pack-resolve.ts'
 import { unknownRemoteError } from '../../src/git/refs/remotes.ts'
+import { checkCommits, joinChanges, unmoved } from '../../src/git/refs/shallow.ts'
 import { checkRemoteName, trackingRefName } from '../../src/git/refs/tracking-ref.ts'
 import { atOnce } from '../../src/time-slice.ts'
 
@@ -26,6 +33,7 @@ export class VolatileExchange implements PackExchange {
   readonly #remotes: Map<string, Remote> = new Map()
   readonly #tracked: Map<string, Oid> = new Map()
   readonly #refused: Map<string, Oid> = new Map()
+  readonly #shallow: Set<Oid> = new Set()
 
   constructor(objects: Map<Oid, GitObject>, assertOpen: () => void) {
     this.#objects = objects
@@ -34,7 +42,8 @@ export class VolatileExchange implements PackExchange {
 
   incoming(): Incoming {
     this.#assertOpen()
-    return new VolatileIncoming(this.#objects, (remote, head) => this.#refused.set(remote, head))
+    const onRefused = (remote: string, head: Oid): void => void this.#refused.set(remote, head)
+    return new VolatileIncoming(this.#objects, this.#shallow, onRefused)
   }
 
   refused(remote: string): string | undefined {
@@ -77,6 +86,16 @@ export class VolatileExchange implements PackExchange {
     else this.#tracked.set(remote, next)
   }
 
+  shallow(): readonly Oid[] {
+    return [...this.#shallow]
+  }
+
+  async setShallow(commits: readonly Oid[]): Promise<void> {
+    checkCommits(commits)
+    this.#shallow.clear()
+    for (const oid of commits) this.#shallow.add(oid)
+  }
+
   remotes(): readonly Remote[] {
     return [...this.#remotes.values()]
   }
@@ -99,10 +118,17 @@ class VolatileIncoming implements Incoming {
   readonly #objects: Map<Oid, GitObject>
   readonly #onRefused: (remote: string, head: Oid) => void
   readonly #waiting: Map<Oid, GitObject> = new Map()
+  readonly #shallow: Set<Oid>
+  #moved: BoundaryChange = unmoved
   #bytes = 0
 
-  constructor(objects: Map<Oid, GitObject>, onRefused: (remote: string, head: Oid) => void) {
+  constructor(
+    objects: Map<Oid, GitObject>,
+    shallow: Set<Oid>,
+    onRefused: (remote: string, head: Oid) => void,
+  ) {
     this.#objects = objects
+    this.#shallow = shallow
     this.#onRefused = onRefused
   }
 
@@ -140,6 +166,7 @@ class VolatileIncoming implements Incoming {
       }
       const objects = stream.finish()
       this.#keep(concatBytes(...parts), options)
+      this.#moved = joinChanges(this.#moved, options.boundary ?? unmoved)
       this.#bytes += stream.bytes
       return { objects, bytes: stream.bytes }
     } catch (error) {
@@ -149,6 +176,8 @@ class VolatileIncoming implements Incoming {
 
   async accept(): Promise<void> {
     for (const [oid, object] of this.#waiting) this.#objects.set(oid, object)
+    for (const oid of this.#moved.shallow) this.#shallow.add(oid)
+    for (const oid of this.#moved.unshallow) this.#shallow.delete(oid)
     this.drop()
   }
 
@@ -159,10 +188,12 @@ class VolatileIncoming implements Incoming {
 
   drop(): void {
     this.#waiting.clear()
+    this.#moved = unmoved
     this.#bytes = 0
   }
 
-  #keep(pack: Uint8Array, { signal, progress, tip }: ReceiveOptions): void {
+  #keep(pack: Uint8Array, options: ReceiveOptions): void {
+    const { signal, progress, tip, also = [] } = options
     const found = new Map<Oid, GitObject>()
     const source = {
       size: pack.length,
@@ -180,9 +211,12 @@ class VolatileIncoming implements Incoming {
       void found.set(oid, { type, body })
     const checked = atOnce(checkPack(source, { watch, visit }))
     if (found.size < checked.objects) throw corruptPack('it holds an object twice')
-    if (tip !== undefined && checked.objects > 0 && !found.has(tip) && !this.has(tip)) {
-      throw corruptPack('it does not hold the commit that was asked for')
+    const wanted = checked.objects === 0 ? [] : [...also, ...(tip === undefined ? [] : [tip])]
+    if (!wanted.every((oid) => found.has(oid) || this.has(oid))) {
+      throw corruptPack('it does not hold an object that was asked for')
     }
+    const read = (oid: Oid): GitObject | undefined => found.get(oid) ?? this.read(oid)
+    atOnce(checkBoundary({ read, isStored: (oid) => this.#objects.has(oid) }, options))
     for (const [oid, object] of found) this.#waiting.set(oid, object)
   }
 }

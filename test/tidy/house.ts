@@ -11,7 +11,7 @@ const limits = {
   'files of src': 675,
   'lines of test and scripts': 130_000,
   'percent of lines in src that are statements, at least': 50,
-  'files of src with one importer': 169,
+  'files of src with one importer': 172,
   'files of src of at most 40 lines': 48,
   'files side by side in a folder': 32,
   'files in the root of src/cli': 8,

@@ -7,7 +7,9 @@
 import { fromHex } from '../../bytes.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
+import { inSlices } from '../../time-slice.ts'
 import type {
+  BoundaryChange,
   Evidence,
   Incoming,
   OutgoingPack,
@@ -19,6 +21,7 @@ import type {
 import type { ObjectStore } from '../object-store.ts'
 import type { GitObject, Oid, SizeLimit } from '../objects/object.ts'
 import {
+  checkBoundary,
   deadIncoming,
   incomingDirectory,
   IncomingPack,
@@ -34,10 +37,12 @@ import {
   type TemporaryPack,
   temporaryPath,
 } from '../pack/pack-file.ts'
+import { removePacks } from '../pack/pack-removal.ts'
 import { PackSet } from '../pack/pack-set.ts'
 import { PagedIndex } from '../pack/paged-index.ts'
 import { addRemote, getRemote, readRemotes, removeRemote } from '../refs/remotes.ts'
 import { makeOwnDirectory } from '../refs/repository.ts'
+import { joinChanges, moveShallow, readShallow, unmoved, writeShallow } from '../refs/shallow.ts'
 import { readTrackingRef, writeTrackingRef } from '../refs/tracking-ref.ts'
 import { makeOutgoingPack } from './outgoing-pack.ts'
 import { findRefused, hasRefused, keepRefused, openRefused, removeRefused } from './refused-head.ts'
@@ -102,6 +107,15 @@ export class DiskExchange implements PackExchange {
     })
   }
 
+  shallow(): readonly Oid[] {
+    const { disk, directory } = this.#parts.files
+    return readShallow(disk, directory)
+  }
+
+  async setShallow(commits: readonly Oid[]): Promise<void> {
+    await this.#store.exclusive(() => writeShallow(this.#parts.files, commits))
+  }
+
   remotes(): readonly Remote[] {
     return readRemotes(this.#parts.files)
   }
@@ -130,6 +144,8 @@ export class DiskIncoming implements Incoming {
   readonly #packs: PackSet
   /** The commit that was read last: a large head is read several times before it is verified. */
   #last: { readonly oid: Oid; readonly commit: GitObject } | undefined
+  /** How the packs that wait move the boundary. */
+  #moved: BoundaryChange = unmoved
 
   constructor(parts: StoreParts, store: ObjectStore) {
     const { disk, ownDirectory, identity } = parts.files
@@ -194,7 +210,11 @@ export class DiskIncoming implements Incoming {
         const { signal, progress } = options
         const checked = await packer.index(this.#place, pack.token, { signal, progress })
         await this.#install(checked, options)
-      } else pack.abandon()
+      } else {
+        pack.abandon()
+        await this.#checkBoundary(options)
+      }
+      this.#moved = joinChanges(this.#moved, options.boundary ?? unmoved)
       return { objects, bytes: pack.bytes }
     } catch (error) {
       pack.abandon()
@@ -203,12 +223,19 @@ export class DiskIncoming implements Incoming {
   }
 
   async accept(): Promise<void> {
-    if (this.isEmpty) return
+    const { shallow, unshallow } = this.#moved
+    if (this.isEmpty && shallow.length + unshallow.length === 0) return
     const { packDirectory, packs } = this.#parts.objects
+    const { files } = this.#parts
     await this.#store.exclusive(async () => {
       if (this.#isPurged()) throw purgedMeanwhile()
-      this.#moveInto(packDirectory)
-      await this.#disk.syncDirectory(packDirectory)
+      // In this order: in between, git takes the old and the new ends for the boundary.
+      await moveShallow(files, { shallow, unshallow: [] })
+      if (!this.isEmpty) {
+        this.#moveInto(packDirectory)
+        await this.#disk.syncDirectory(packDirectory)
+      }
+      await moveShallow(files, { shallow: [], unshallow })
     })
     packs.rescan()
     this.drop()
@@ -216,14 +243,17 @@ export class DiskIncoming implements Incoming {
 
   async keep(remote: string, head: Oid): Promise<void> {
     if (!this.#isPurged()) {
+      const { files } = this.#parts
       const packs = this.isEmpty ? undefined : this.#place
-      await keepRefused(this.#parts.files, remote, { head, packs })
+      const shallow = [...readShallow(files.disk, files.directory), ...this.#moved.shallow]
+      await keepRefused(files, remote, { head, packs, shallow })
     }
     this.drop()
   }
 
   drop(): void {
     this.#last = undefined
+    this.#moved = unmoved
     this.#packs.close()
     try {
       if (this.#disk.stat(this.#place) !== undefined) this.#disk.removeTree(this.#place)
@@ -240,9 +270,10 @@ export class DiskIncoming implements Incoming {
     await this.#store.exclusive(() => sweepIncoming(this.#disk, ownDirectory))
   }
 
-  async #install(temporary: TemporaryPack, { signal, tip }: ReceiveOptions): Promise<void> {
+  async #install(temporary: TemporaryPack, options: ReceiveOptions): Promise<void> {
     const { token } = temporary
-    if (tip !== undefined) this.#checkTip(temporary, tip)
+    const { signal, tip, also = [] } = options
+    this.#checkWanted(temporary, tip === undefined ? also : [tip, ...also])
     refuseIfAborted(signal)
     const files = new Set(this.#disk.list(this.#place))
     const isThere = ({ name }: TemporaryPack): boolean => files.has(`${name}.pack`)
@@ -252,15 +283,29 @@ export class DiskIncoming implements Incoming {
     if (isThere(temporary)) discardTemporaryPack(this.#disk, this.#place, token)
     else await publishPacks(this.#disk, this.#place, [temporary])
     this.#packs.rescan()
+    try {
+      await this.#checkBoundary(options)
+    } catch (error) {
+      this.#packs.close()
+      if (!isThere(temporary)) await removePacks(this.#disk, this.#place, [temporary.name])
+      this.#packs.rescan()
+      throw error
+    }
   }
 
-  #checkTip({ token }: TemporaryPack, tip: Oid): void {
+  #checkWanted({ token }: TemporaryPack, wanted: readonly Oid[]): void {
     const index = PagedIndex.open(this.#disk, temporaryPath(this.#place, 'idx', token))
     if (index === undefined) throw purgedMeanwhile()
-    const position = index.find(fromHex(tip))
+    const absent = wanted.filter((oid) => index.find(fromHex(oid)) === undefined)
     index.close()
-    if (position !== undefined || this.has(tip)) return
-    throw corruptPack('it does not hold the commit that was asked for')
+    if (absent.every((oid) => this.has(oid))) return
+    throw corruptPack('it does not hold an object that was asked for')
+  }
+
+  async #checkBoundary(options: ReceiveOptions): Promise<void> {
+    const isStored = (oid: Oid): boolean => this.#parts.objects.has(oid)
+    const source = { read: (oid: Oid) => this.read(oid), isStored }
+    await inSlices(checkBoundary(source, options), options.signal)
   }
 
   /** Under the writer lock. A purge empties the directory. */

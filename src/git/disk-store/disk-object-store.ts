@@ -25,7 +25,7 @@ import { WriterTurn } from './writer-turn.ts'
 export async function createDiskObjectStore(
   options: DiskObjectStoreOptions,
 ): Promise<DiskObjectStore> {
-  await initRepository(options.disk ?? systemDisk, resolve(options.directory))
+  await initRepository(options.disk ?? systemDisk, resolve(options.directory), options)
   return openDiskObjectStore(options)
 }
 
@@ -51,9 +51,11 @@ export class DiskObjectStore implements ObjectStore {
   readonly #objects: StoredObjects
   readonly #writer: WriterTurn
   readonly #maintenance: Maintenance
+  readonly #options: DiskObjectStoreOptions
   #closing: Promise<void> | undefined
 
   constructor(options: DiskObjectStoreOptions) {
+    this.#options = options
     this.#parts = openStoreParts(options)
     this.#objects = this.#parts.objects
     // Another thread can only use the system's disk.
@@ -74,7 +76,7 @@ export class DiskObjectStore implements ObjectStore {
 
   async load(): Promise<void> {
     const { disk, directory } = this.#parts.files
-    checkRepository(disk, directory)
+    checkRepository(disk, directory, this.#options)
     const { journal } = this.#objects
     journal.refresh()
     this.#objects.reload()

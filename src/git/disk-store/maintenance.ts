@@ -28,6 +28,7 @@ import { Purge } from '../purge/purge.ts'
 import { branchName } from '../refs/branch.ts'
 import { checkpointLock, replaceUnderLock, sweepDead } from '../refs/git-file-lock.ts'
 import { listRefs } from '../refs/ref-list.ts'
+import { shallowName } from '../refs/shallow.ts'
 import { trackedNames, trackingRefName } from '../refs/tracking-ref.ts'
 import type { StoreParts } from './store-parts.ts'
 import type { WriterTurn } from './writer-turn.ts'
@@ -350,7 +351,7 @@ class Checkpointer {
     const { files, objects } = this.#parts
     await this.#writer.exclusive(async () => {
       const tracking = trackedNames(files.disk, files.directory).map(trackingRefName)
-      await sweepDead(files, [branchName, 'config', 'packed-refs', ...tracking])
+      await sweepDead(files, [branchName, 'config', 'packed-refs', shallowName, ...tracking])
       await this.#removeTemporaryPacks()
       if (final) await objects.journal.truncate()
       else objects.journal.shrink()

@@ -10,6 +10,7 @@ import { refusedName } from '../purge/purge-intents.ts'
 import { branchName } from '../refs/branch.ts'
 import type { GitFileLockContext } from '../refs/git-file-lock.ts'
 import { headText, ownDirectoryName } from '../refs/repository.ts'
+import { encodeShallow, shallowName } from '../refs/shallow.ts'
 import { checkRemoteName } from '../refs/tracking-ref.ts'
 
 type Files = Pick<GitFileLockContext, 'disk' | 'directory'>
@@ -27,7 +28,11 @@ export function findRefused({ disk, directory }: Files, remote: string): string 
 export async function keepRefused(
   files: Files,
   remote: string,
-  { head, packs }: { readonly head: Oid; readonly packs: string | undefined },
+  {
+    head,
+    packs,
+    shallow,
+  }: { readonly head: Oid; readonly packs: string | undefined; readonly shallow: readonly Oid[] },
 ): Promise<void> {
   const { disk, directory } = files
   const repository = `${directory}/${pathOf(remote)}`
@@ -35,6 +40,9 @@ export async function keepRefused(
   for (const name of ['objects/info', 'refs/heads']) disk.makeDirectory(`${repository}/${name}`)
   if (packs !== undefined) disk.rename(packs, `${repository}/objects/pack`)
   await atomicWrite(disk, `${repository}/objects/info/alternates`, utf8(alternates))
+  if (shallow.length > 0) {
+    await atomicWrite(disk, `${repository}/${shallowName}`, utf8(encodeShallow(shallow)))
+  }
   await atomicWrite(disk, `${repository}/${branchName}`, utf8(`${head}\n`))
   // Last, because it makes the directory a repository.
   await atomicWrite(disk, `${repository}/HEAD`, utf8(headText))

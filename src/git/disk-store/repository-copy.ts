@@ -18,7 +18,7 @@ export interface CopySteps {
 /** Throws what `checkRepository` throws, `locked`, and what the steps throw. */
 export async function holdStill(options: DiskObjectStoreOptions, steps: CopySteps): Promise<void> {
   const { files, lock } = openStoreParts(options)
-  checkRepository(files.disk, files.directory)
+  checkRepository(files.disk, files.directory, options)
   await makeOwnDirectory(files)
   try {
     // As long as a redaction may need to erase.

@@ -10,10 +10,10 @@ import { workerPacker } from '../maintenance/pack-worker.ts'
 import type { Packer } from '../pack/packer.ts'
 import { PurgeIntents } from '../purge/purge-intents.ts'
 import { type GitFileLockContext, writerLock } from '../refs/git-file-lock.ts'
-import { repositoryFiles } from '../refs/repository.ts'
+import { repositoryFiles, type RepositoryOptions } from '../refs/repository.ts'
 import { StoredObjects } from './stored-objects.ts'
 
-export interface DiskObjectStoreOptions {
+export interface DiskObjectStoreOptions extends RepositoryOptions {
   readonly directory: string
   readonly disk?: Disk
   readonly random?: Random

@@ -12,7 +12,8 @@ import { isHeldByLive, type LockIdentity } from '../../disk/process-lock.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { packBytesMax, packObjectsMax } from '../../limits.ts'
 import { inSlices } from '../../time-slice.ts'
-import type { ReceiveLimits } from '../exchange.ts'
+import type { ReceiveLimits, ReceiveOptions } from '../exchange.ts'
+import { findAllLinks, type GitObject, type Oid } from '../objects/object.ts'
 import { corruptPack, decodePackHeader, packHeaderBytes, packTrailerBytes } from './pack-entry.ts'
 import {
   discardTemporaryPack,
@@ -189,4 +190,44 @@ export function refusal(error: unknown): unknown {
   return new StoreError('pack_refused', `What the remote sent was refused: ${problem}`, {
     cause: error,
   })
+}
+
+/** The objects around a received pack. */
+export interface BoundarySource {
+  /** An object of the pack, or else of the store. */
+  read(oid: Oid): GitObject | undefined
+  /** Whether the store had it before, with all that follows up to its boundary. */
+  isStored(oid: Oid): boolean
+}
+
+/**
+ * Walks the commits from the tip, and from those that left the boundary. Throws `pack_corrupt`
+ * unless each line of history ends at the boundary, at genesis or at a commit of the store, and the
+ * boundary consists of commits.
+ */
+export function* checkBoundary(
+  source: BoundarySource,
+  { tip, boundary }: Pick<ReceiveOptions, 'tip' | 'boundary'>,
+): Generator<undefined, void> {
+  if (boundary === undefined) return
+  const { before, shallow, unshallow } = boundary
+  const left = new Set(unshallow)
+  const ends = new Set([...before, ...shallow].filter((oid) => !left.has(oid)))
+  for (const oid of shallow) {
+    if (source.read(oid)?.type !== 'commit') throw corruptPack('its history ends at no commit')
+    yield
+  }
+  const seen = new Set(tip === undefined ? unshallow : [tip, ...unshallow])
+  // The set grows while it is iterated.
+  for (const oid of seen) {
+    yield
+    if (ends.has(oid) || (source.isStored(oid) && !left.has(oid))) continue
+    const links = linksOf(source.read(oid))
+    if (links === undefined) throw corruptPack('a part of the history is missing in it')
+    for (const parent of links.parents) seen.add(parent)
+  }
+}
+
+function linksOf(object: GitObject | undefined): ReturnType<typeof findAllLinks> {
+  return object?.type === 'commit' ? findAllLinks(object.body) : undefined
 }

@@ -19,6 +19,7 @@ import type { ObjectStore } from '../object-store.ts'
 import { Branch, branchName } from './branch.ts'
 import { findSetting, type GitConfig, parseGitConfig } from './git-config.ts'
 import { editUnderLock, type GitFileLockContext, textOf } from './git-file-lock.ts'
+import { readShallow, shallowName } from './shallow.ts'
 
 /** The store's own directory in a repository: journal, locks and caches. Git ignores it. */
 export const ownDirectoryName: string = 'gitlocket'
@@ -53,14 +54,26 @@ const gitLockWaitMs = 1000
 
 const directories = ['objects/pack', 'objects/info', 'refs/heads', 'refs/tags', ownDirectoryName]
 
+export interface RepositoryOptions {
+  /**
+   * Whether the history may end at a boundary (FORMAT §8.3). The caller then trusts nothing below
+   * it; all others refuse such a clone.
+   */
+  readonly mayBeShallow?: boolean | undefined
+}
+
 /**
  * Creates a repository without commits in a directory that is missing, empty, or holds an empty
  * bare repository, including one that was interrupted here. Throws `store_exists` or `not_a_store`.
  */
-export async function initRepository(disk: Disk, directory: string): Promise<void> {
+export async function initRepository(
+  disk: Disk,
+  directory: string,
+  how?: RepositoryOptions,
+): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await initOnce(disk, directory)
+      await initOnce(disk, directory, how)
       return
     } catch (error) {
       // There is no lock yet: another process that makes the same one removes our temporary file.
@@ -69,11 +82,11 @@ export async function initRepository(disk: Disk, directory: string): Promise<voi
   }
 }
 
-async function initOnce(disk: Disk, directory: string): Promise<void> {
+async function initOnce(disk: Disk, directory: string, how?: RepositoryOptions): Promise<void> {
   if (disk.stat(`${directory}/HEAD`) === undefined) {
     refuseForeignFiles(disk, directory)
     checkHasNoLinks(disk, directory)
-  } else checkRepository(disk, directory)
+  } else checkRepository(disk, directory, how)
   if (new Branch(disk, directory).read() !== undefined) {
     throw storeExists()
   }
@@ -105,7 +118,11 @@ function storeExists(): StoreError {
  * Throws `not_a_store`, `unsupported_repository` or `incomplete_clone` unless this is a bare
  * repository that the engine can use. Does not check whether its content is a store.
  */
-export function checkRepository(disk: Disk, directory: string): void {
+export function checkRepository(
+  disk: Disk,
+  directory: string,
+  { mayBeShallow = false }: RepositoryOptions = {},
+): void {
   const exists = (name: string): boolean => disk.stat(`${directory}/${name}`) !== undefined
   if (!exists('HEAD') || !exists('objects')) {
     throw new StoreError('not_a_store', `Not a store: ${reasonNotAStore(exists('.git'))}`)
@@ -116,7 +133,9 @@ export function checkRepository(disk: Disk, directory: string): void {
     throw unsupported('it borrows objects from another repository; git repack -ad ends that')
   }
   checkConfig(parseGitConfig(textOf(disk, `${directory}/config`)))
-  if (exists('shallow') || exists('info/grafts')) throw incomplete()
+  const isShallow = exists(shallowName)
+  if ((isShallow && !mayBeShallow) || exists('info/grafts')) throw incomplete()
+  if (isShallow) readShallow(disk, directory)
   if (textOf(disk, `${directory}/HEAD`) !== headText) {
     throw unsupported(`its HEAD is not on ${branchName}`)
   }

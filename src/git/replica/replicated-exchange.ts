@@ -2,6 +2,7 @@
 // packs are entries of the log, so that a sync on another server continues from there. Refused
 // heads and packs that wait to be verified are on this server alone.
 
+import { StoreError } from '../../errors.ts'
 import type { DiskExchange, DiskIncoming } from '../disk-store/disk-exchange.ts'
 import type {
   Evidence,
@@ -75,6 +76,14 @@ export class ReplicatedExchange implements PackExchange {
     })
   }
 
+  shallow(): readonly Oid[] {
+    return this.#own.shallow()
+  }
+
+  async setShallow(commits: readonly Oid[]): Promise<void> {
+    if (commits.length > 0) throw incomplete()
+  }
+
   remotes(): readonly Remote[] {
     return this.#own.remotes()
   }
@@ -133,6 +142,7 @@ class ReplicatedIncoming implements Incoming {
 
   receive(chunks: AsyncIterable<Uint8Array>, options?: ReceiveOptions): Promise<ReceivedPack> {
     this.#check()
+    if (options?.boundary !== undefined) throw incomplete()
     return this.#waiting.receive(chunks, options)
   }
 
@@ -195,6 +205,13 @@ class ReplicatedIncoming implements Incoming {
     this.#waiting.drop()
     throw purgedMeanwhile()
   }
+}
+
+function incomplete(): StoreError {
+  return new StoreError(
+    'incomplete_clone',
+    'A store that several servers share must have all of its history',
+  )
 }
 
 /** Runs work that appends in a turn of its own, again if another server was faster. */

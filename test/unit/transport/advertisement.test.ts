@@ -41,6 +41,7 @@ describe('a list of refs', () => {
     expect(refs).toEqual({
       head: undefined,
       others: 0,
+      named: new Map(),
       capabilities: new Set(['report-status', 'no-thin']),
     })
     expect(await readRefs(reader(['']), [])).toMatchObject({ head: undefined, others: 0 })

@@ -2,9 +2,9 @@
 // each other start over; pauses at random let all of them through.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Random } from '../../crypto/random.ts'
 import { hasCode } from '../../errors.ts'
 import { checkNotCancelled } from '../../time-slice.ts'
+import type { StoreSession } from '../session/session.ts'
 import type { SyncOptions } from './report.ts'
 
 /** The number of rounds: other clones may win the race for the branch in all but the last. */
@@ -22,24 +22,35 @@ const ATTEMPTS_LASTING = 4
  */
 const ATTEMPTS_SOON = 4
 const PAUSE_MS = 100
-/** The shortest and the longest pause after a race that was lost in the background. */
-const PATIENT_MS = [200, 2000] as const
 /**
- * The longest pause shrinks by this with each lost race, so that of many clones the one that has
- * lost most often tries again first.
+ * The shortest and the longest pause after a race that was lost in the background. Where rounds
+ * take long, the machine or the host is busy with the rounds of others, most of them in vain: the
+ * longest pause is then this often as long as the round, times the number of lost races.
  */
-const PATIENT_LESS_MS = 100
+const PATIENT_MS = { least: 200, most: 2000, rounds: 2 } as const
+/** However long a round took. */
+const PATIENT_MS_MAX = 30_000
+
+interface Ports {
+  readonly random: StoreSession['random']
+  readonly clock: Pick<StoreSession['clock'], 'now'>
+}
 
 /** The failed rounds of one sync. */
 export class BackOff {
-  readonly #random: Random
+  readonly #random: Ports['random']
+  readonly #clock: Ports['clock']
   readonly #options: SyncOptions
   #attempts = 0
   #lasting = 0
+  /** When the round began that runs. */
+  #began: number
 
-  constructor(random: Random, options: SyncOptions) {
+  constructor({ random, clock }: Ports, options: SyncOptions) {
     this.#random = random
+    this.#clock = clock
     this.#options = options
+    this.#began = clock.now()
   }
 
   /** Counts a failed round. Returns whether another one may follow. */
@@ -55,6 +66,7 @@ export class BackOff {
     const { signal } = this.#options
     await sleep(this.pauseMs(failure), undefined, { signal }).catch(() => undefined)
     checkNotCancelled(signal)
+    this.#began = this.#clock.now()
   }
 
   /** Random, so that two clones that lost a race do not collide again. */
@@ -62,9 +74,10 @@ export class BackOff {
     const jitter = (this.#random(1)[0] ?? 0) / 255
     const isLost = hasCode(failure, 'remote_moved')
     if (isLost && this.#options.patient === true) {
-      const [least, most] = PATIENT_MS
-      const longest = Math.max(2 * least, most - (this.#attempts - 1) * PATIENT_LESS_MS)
-      return least + jitter * (longest - least)
+      const { least, most, rounds } = PATIENT_MS
+      const roundMs = this.#clock.now() - this.#began
+      const longest = Math.max(most, rounds * roundMs * this.#attempts)
+      return least + jitter * (Math.min(longest, PATIENT_MS_MAX) - least)
     }
     const factor = isLost && this.#attempts <= ATTEMPTS_SOON ? 1 : this.#attempts
     return PAUSE_MS * factor * (0.5 + jitter)

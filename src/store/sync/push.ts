@@ -42,6 +42,8 @@ export class Sender {
   readonly #peer: Peer
   /** By all pushes that arrived. */
   #sent: Sent = nothingSent
+  /** For the push that is prepared. */
+  #ready: PushConnection | undefined
 
   constructor(peer: Peer) {
     this.#peer = peer
@@ -75,11 +77,28 @@ export class Sender {
     }
   }
 
+  /**
+   * Connects for the push that follows. Throws `remote_moved` if the remote has left this head, so
+   * that no merge is made in vain.
+   */
+  async prepare(head: Oid): Promise<void> {
+    this.#ready = await this.#tryConnect()
+    this.#ready?.expect(head)
+  }
+
+  /** Closes the connection of a push that was prepared and not sent. */
+  async release(): Promise<void> {
+    const ready = this.#ready
+    this.#ready = undefined
+    await ready?.close()
+  }
+
   /** Moves the remote from `expected` to our head. Throws `remote_moved` if it is elsewhere. */
   async send(expected: Oid | undefined): Promise<Sent> {
     const head = await this.#packedHead()
     if (head.commit === expected && this.#peer.options.repair !== true) return this.#sent
-    const connection = await connectPush(accessOf(this.#peer))
+    const connection = this.#ready ?? (await connectPush(accessOf(this.#peer)))
+    this.#ready = undefined
     try {
       return await this.#sendOver(connection, expected, head)
     } finally {

@@ -65,32 +65,34 @@ export async function receiveAndSend(peer: Peer, sender: Sender, author: Author)
     late: new Map(),
     merged: undefined,
   }
-  const backOff = new BackOff(session.random, options)
+  const backOff = new BackOff(session, options)
   let goOn: (() => void) | undefined
   try {
     for (;;) {
       const beginning = beginningOf(session)
       let isReceived = false
       try {
-        const received = await receive(peer, author, progress.merged)
+        const received = await receive(peer, sender, author, progress.merged)
         isReceived = true
         progress = addReceived(progress, received)
         const sent = options.only === 'pull' ? nothingSent : await sender.send(received.head)
         return await sumOf(peer, before, progress, sent)
       } catch (error) {
+        await sender.release()
         const isLost = hasCode(error, 'remote_moved')
         // A push alone adopts nothing, so another round cannot help if the remote has moved.
         if (isLost && !isReceived && options.only === 'push') throw error
         if (!backOff.mayGoOn(error)) throw error
         if (!(await hasMoved(session, beginning, error))) throw error
         // After a failure, verification starts from the common history again.
-        if (!isReceived) progress = { ...progress, merged: undefined }
+        if (!isReceived && !isLost) progress = { ...progress, merged: undefined }
         await backOff.pause(error)
         if (isLost) goOn ??= session.holdBack(HOLD_MS)
       }
     }
   } finally {
     goOn?.()
+    await sender.release()
   }
 }
 
@@ -131,6 +133,7 @@ interface Received extends Omit<Adopted, 'head'> {
 /** Adopts the head of the remote, after which no refused one is kept. */
 async function receive(
   peer: Peer,
+  sender: Sender,
   author: Author,
   merged: Snapshot | undefined,
 ): Promise<Received> {
@@ -139,6 +142,7 @@ async function receive(
   const incoming = session.objects.exchange.incoming()
   try {
     const received = await adoptFetched(peer, await fetchHead(peer, incoming), {
+      sender,
       author,
       merged,
       mark,
@@ -151,11 +155,18 @@ async function receive(
   }
 }
 
-/** `mark`: since when the fetch runs. */
+interface Adopting {
+  readonly sender: Sender
+  readonly author: Author
+  readonly merged: Snapshot | undefined
+  /** Since when the fetch runs. */
+  readonly mark: number
+}
+
 async function adoptFetched(
   peer: Peer,
   fetched: Fetched,
-  { author, merged, mark }: { author: Author; merged: Snapshot | undefined; mark: number },
+  { sender, author, merged, mark }: Adopting,
 ): Promise<Received> {
   const nothing = { bytes: 0, reconciled: nothingMoved, late: [], merged: undefined }
   if (fetched.kind === 'empty') return { ...nothing, head: undefined }
@@ -171,6 +182,10 @@ async function adoptFetched(
     return { ...nothing, head, bytes }
   }
   const { session, options } = peer
+  // After a lost race little is merged, so that the connection does not wait for long.
+  if (merged !== undefined && options.only !== 'pull' && !verified.theirs.isSuccessor) {
+    await sender.prepare(head)
+  }
   const adopted = await adopt({ session, options, incoming, theirs: verified.theirs }, author)
   const intactBelow = adopted.reconciled.theirsIntactBelow
   await settle(peer, adopted.head && { ...adopted.head, intactBelow }, mark)

@@ -184,6 +184,33 @@ test('a race that is lost before the push costs no pack', { tags: 'slow' }, asyn
   await expectInStep(repository, [slow, fast])
 })
 
+test('a race that is lost again before the push costs no merge', { tags: 'slow' }, async () => {
+  const { slow, fast, repository, server } = await newRace(1)
+  const heads: string[] = []
+  for (const path of ['/one.md', '/two.md', '/three.md']) {
+    await put(fast, path)
+    await fast.store.maintenance.checkpoint()
+    git(['fetch', '--quiet', '--no-write-fetch-head', fast.place.directory, 'main'], repository)
+    heads.push(await headOf(fast))
+  }
+  await put(slow, '/slow.md')
+  let asked = 0
+  server.fault = ({ method, url = '' }) => {
+    if (method !== 'GET' || !url.includes('git-receive-pack')) return false
+    asked += 1
+    const head = heads.shift()
+    if (head !== undefined) git(['update-ref', 'refs/heads/main', head], repository)
+    return false
+  }
+  await sync(slow)
+  // The push without a fetch, the one of each of two lost rounds, and the one that arrives.
+  expect(asked).toBe(4)
+  const merges = git(['rev-list', '--count', '--merges', 'main'], repository)
+  expect(Number(merges)).toBe(2)
+  await sync(fast)
+  await expectInStep(repository, [slow, fast])
+})
+
 /** However slow this machine is. */
 function holdBackWithoutLimit(): void {
   // oxlint-disable-next-line typescript/unbound-method -- called with the session

@@ -361,6 +361,16 @@ test('the name of a repository that was made next to its place', async () => {
   await expectHistory(directory, before)
 })
 
+test('the removal of the boundary, with which only some may open the store', async () => {
+  const directory = await newStore()
+  const disk = new FaultyDisk()
+  const store = await openDiskObjectStore({ ...optionsOf(directory, disk), mayBeShallow: true })
+  await store.exchange.setShallow([oldHead ?? ''])
+  await store.exchange.setShallow([])
+  disk.die('contents and names')
+  await expectHistory(directory, before)
+})
+
 test('the anchor, in directories that are new', async () => {
   const disk = new FaultyDisk()
   const identity = await generateIdentity()

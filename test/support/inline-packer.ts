@@ -39,8 +39,8 @@ export function inlinePacker(disk: Disk, repository: string): Packer {
       }
       await runPackJob(disk, { kind: 'compact', directory, names }, watch)
     },
-    async measureUnreachable(names, heads) {
-      return asAmount(await runPackJob(disk, { kind: 'unreachable', directory, names, heads }))
+    async measureUnreachable(names, from) {
+      return asAmount(await runPackJob(disk, { kind: 'unreachable', directory, names, ...from }))
     },
   }
 }
@@ -55,8 +55,7 @@ export function joiningPacker(disk: Disk, repository: string): Packer {
     index: (directory, token, options) => packer().index(directory, token, options),
     filter: (dead, heads) => packer().filter(dead, heads),
     compact: (names, options) => packer().compact(names, options),
-    measureUnreachable: (names, heads, options) =>
-      packer().measureUnreachable(names, heads, options),
+    measureUnreachable: (names, from, options) => packer().measureUnreachable(names, from, options),
   }
 }
 

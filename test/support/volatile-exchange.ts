@@ -87,7 +87,7 @@ export class VolatileExchange implements PackExchange {
   }
 
   shallow(): readonly Oid[] {
-    return [...this.#shallow]
+    return [...this.#shallow].toSorted()
   }
 
   async setShallow(commits: readonly Oid[]): Promise<void> {

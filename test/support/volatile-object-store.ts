@@ -122,10 +122,14 @@ class VolatileObjectStore implements ObjectStore {
       bytesOf: (number) => read(number).body.length,
     }
     const heads = [...(this.#head === undefined ? [] : [this.#head]), ...this.#exchange.heads()]
-    return measureUnreachable(source, heads, {
-      isCancelled: () => signal?.aborted === true,
-      progress: (done, total) => progress?.(done, total),
-    })
+    return measureUnreachable(
+      source,
+      { heads, boundary: this.#exchange.shallow() },
+      {
+        isCancelled: () => signal?.aborted === true,
+        progress: (done, total) => progress?.(done, total),
+      },
+    )
   }
 
   get exchange(): PackExchange {

@@ -24,11 +24,12 @@ import { findLinks, type Oid } from '../objects/object.ts'
 import { sweepIncoming } from '../pack/incoming-pack.ts'
 import { temporaryPackPattern } from '../pack/pack-file.ts'
 import { removeLoneIndexes } from '../pack/pack-removal.ts'
+import type { ReachableFrom } from '../pack/packer.ts'
 import { Purge } from '../purge/purge.ts'
 import { branchName } from '../refs/branch.ts'
 import { checkpointLock, replaceUnderLock, sweepDead } from '../refs/git-file-lock.ts'
 import { listRefs } from '../refs/ref-list.ts'
-import { shallowName } from '../refs/shallow.ts'
+import { readShallow, shallowName } from '../refs/shallow.ts'
 import { trackedNames, trackingRefName } from '../refs/tracking-ref.ts'
 import type { StoreParts } from './store-parts.ts'
 import type { WriterTurn } from './writer-turn.ts'
@@ -236,7 +237,7 @@ class Checkpointer {
     let found: ObjectAmount | undefined
     await this.#hold(waitMs, async () => {
       const names = await this.#packedNames()
-      found = await this.#parts.packer.measureUnreachable(names, this.#heads(), options)
+      found = await this.#parts.packer.measureUnreachable(names, this.#reachable(), options)
     })
     return found
   }
@@ -255,7 +256,7 @@ class Checkpointer {
   }
 
   /** The refs and the journal's commits, whose parents may be in packs. */
-  #heads(): readonly Oid[] {
+  #reachable(): ReachableFrom {
     const { files, objects } = this.#parts
     const refs = listRefs(files.disk, files.directory).flatMap(({ oid }) => oid ?? [])
     const heads = new Set(refs)
@@ -266,7 +267,7 @@ class Checkpointer {
         for (const parent of parents ?? []) heads.add(parent)
       }
     }
-    return [...heads]
+    return { heads: [...heads], boundary: readShallow(files.disk, files.directory) }
   }
 
   async #hold(waitMs: number, work: () => Promise<void>): Promise<boolean> {

@@ -65,9 +65,9 @@ export function workerPacker(directory: string): Packer {
     async compact(names, options) {
       await runWhereFaster({ kind: 'compact', directory, names }, options)
     },
-    async measureUnreachable(names, heads, options) {
+    async measureUnreachable(names, from, options) {
       return asAmount(
-        await runWhereFaster({ kind: 'unreachable', directory, names, heads }, options),
+        await runWhereFaster({ kind: 'unreachable', directory, names, ...from }, options),
       )
     },
   }

@@ -16,17 +16,16 @@ import { oidBytes, type OidList, OidProbe } from '../objects/oid-list.ts'
 import { MultiPack } from '../pack/multi-pack.ts'
 import { packNames } from '../pack/pack-inspection.ts'
 import { Pack, type PackedObject } from '../pack/pack.ts'
+import type { ReachableFrom } from '../pack/packer.ts'
 import { reachedByHistory } from '../purge/purge-intent.ts'
 
 /** Objects between two progress reports. */
 const tickObjects = 1024
 
-export interface UnreachableJob {
+export interface UnreachableJob extends ReachableFrom {
   /** `objects/pack`, absolute. */
   readonly directory: string
   readonly names: readonly string[]
-  /** The commits of the refs and the journal. */
-  readonly heads: readonly Oid[]
 }
 
 /** Stored objects, some possibly repeated, with their sizes. */
@@ -42,10 +41,10 @@ export interface ReachableSource extends WalkSource {
  */
 export function measureUnreachableInPacks(
   disk: Disk,
-  { directory, names, heads }: UnreachableJob,
+  { directory, names, ...from }: UnreachableJob,
   watch: WorkWatch,
 ): ObjectAmount {
-  return withStored(disk, directory, names, (source) => measureUnreachable(source, heads, watch))
+  return withStored(disk, directory, names, (source) => measureUnreachable(source, from, watch))
 }
 
 /**
@@ -60,7 +59,8 @@ export function checkUnreached(
   withStored(disk, directory, packNames(disk, directory), (source) => {
     // A walk takes twice as long, and only an unreachable object makes it necessary.
     if (!isNamed(source, dead)) return
-    const reached = reachedFrom(source, heads, unwatched)
+    // Past a boundary, too: no more is erased than in a store with all of its history.
+    const reached = reachedFrom(source, { heads, boundary: [] }, unwatched)
     for (let at = 0; at < dead.bytes.length; at += oidBytes) {
       const number = source.find(dead.bytes.subarray(at, at + oidBytes))
       if (number !== undefined && reached[number] === 1) throw reachedByHistory()
@@ -122,13 +122,13 @@ function namesAny({ type, body }: PackedObject, dead: OidProbe): boolean {
   return links === undefined || [links.tree, ...links.parents].some((oid) => dead.has(fromHex(oid)))
 }
 
-/** Measures the objects not reachable from `heads`; each object once. */
+/** Measures the objects that are not reachable; each object once. */
 export function measureUnreachable(
   source: ReachableSource,
-  heads: readonly Oid[],
+  from: ReachableFrom,
   watch: WorkWatch,
 ): ObjectAmount {
-  const reached = reachedFrom(source, heads, watch)
+  const reached = reachedFrom(source, from, watch)
   let [objects, bytes] = [0, 0]
   for (let number = 0; number < source.end; number += 1) {
     if (reached[number] === 1 || source.isRepeated(number)) continue
@@ -139,7 +139,11 @@ export function measureUnreachable(
 }
 
 /** For each number, 1 if the object is reachable. */
-function reachedFrom(source: ReachableSource, heads: readonly Oid[], watch: WorkWatch): Uint8Array {
+function reachedFrom(
+  source: ReachableSource,
+  { heads, boundary }: ReachableFrom,
+  watch: WorkWatch,
+): Uint8Array {
   const reached = new Uint8Array(source.end)
   let done = 0
   report(watch, done, source.count)
@@ -156,6 +160,7 @@ function reachedFrom(source: ReachableSource, heads: readonly Oid[], watch: Work
   const { commits, roots } = walkCommits(
     source,
     tips.map(({ oid }) => oid),
+    new Set(boundary.flatMap((oid) => source.find(fromHex(oid)) ?? [])),
     tick,
   )
   for (const number of commits) reached[number] = 1
@@ -268,9 +273,15 @@ interface WalkSource {
 
 /**
  * All commits reachable from `heads` by number: each line of first parents, then the commits merged
- * into it. With the root tree of each; 2^32 − 1 if it is missing.
+ * into it. With the root tree of each; 2^32 − 1 if it is missing. `ends` are commits whose parents
+ * are not followed.
  */
-function walkCommits(source: WalkSource, heads: readonly Uint8Array[], tick: () => void) {
+function walkCommits(
+  source: WalkSource,
+  heads: readonly Uint8Array[],
+  ends: ReadonlySet<number>,
+  tick: () => void,
+) {
   const seen = new Uint8Array(source.end)
   const commits = new Uint32Array(source.count)
   const roots = new Uint32Array(source.count)
@@ -283,7 +294,7 @@ function walkCommits(source: WalkSource, heads: readonly Uint8Array[], tick: () 
     const { type, body } = source.read(number)
     if (type !== 'commit') continue
     const links = findLinks(body)
-    const parents = links?.parents.map(fromHex) ?? []
+    const parents = ends.has(number) ? [] : (links?.parents.map(fromHex) ?? [])
     commits[count] = number
     roots[count] = (links && source.find(fromHex(links.tree))) ?? noTree
     count += 1

@@ -7,6 +7,14 @@ import type { OidList } from '../objects/oid-list.ts'
 import type { TemporaryPack } from './pack-file.ts'
 import type { PackObject } from './pack-writer.ts'
 
+/** Where a walk through reachable objects begins and ends, as in git. */
+export interface ReachableFrom {
+  /** The commits of the refs and the journal. */
+  readonly heads: readonly Oid[]
+  /** Commits whose parents do not count: see `PackExchange.shallow`. */
+  readonly boundary: readonly Oid[]
+}
+
 /** Writes and merges packs in the store's pack directory; results are durable. */
 export interface Packer {
   /** The objects are oldest first, with those of a commit before it. */
@@ -16,10 +24,10 @@ export interface Packer {
   merge(names: readonly string[]): Promise<void>
   /** Makes one pack of these, the largest first, and of all loose objects. */
   compact(names: readonly string[], options: CompactOptions): Promise<void>
-  /** Measures the objects in these packs, and loose ones, that are not reachable from `heads`. */
+  /** Measures the objects in these packs, and loose ones, that are not reachable. */
   measureUnreachable(
     names: readonly string[],
-    heads: readonly Oid[],
+    from: ReachableFrom,
     options: CompactOptions,
   ): Promise<ObjectAmount>
   /**

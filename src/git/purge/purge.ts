@@ -19,6 +19,7 @@ import { type Branch, branchName } from '../refs/branch.ts'
 import { type GitFileLockContext, textOf } from '../refs/git-file-lock.ts'
 import { listRefs, lockSuffix, looseRefs, type Ref, sweepPackedRefs } from '../refs/ref-list.ts'
 import { checkHasNoLinks } from '../refs/repository.ts'
+import { moveShallow, readShallow } from '../refs/shallow.ts'
 import { evidenceDirectory } from '../refs/tracking-ref.ts'
 import { type PurgeIntent, reachedByHistory } from './purge-intent.ts'
 import { type PurgeIntents, sweepAside } from './purge-intents.ts'
@@ -88,6 +89,8 @@ export class Purge {
     sweepFiles(disk, directory, { sweep, dead })
     const isErased = (oid: Oid): boolean => dead.hasOid(oid)
     await sweepRefs(files, { sweep, isErased, isMissing: (oid) => !objects.has(oid) })
+    const erasedEnds = readShallow(disk, directory).filter(isErased)
+    await moveShallow(files, { shallow: [], unshallow: erasedEnds })
     await objects.journal.scrub()
     sweep.empty(`${ownDirectory}/cache`)
     sweepAside(ownDirectory, sweep)

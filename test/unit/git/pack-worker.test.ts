@@ -60,7 +60,7 @@ test('a thread packs again, also after a job that failed; no other job leaves on
   const packs = systemDisk.list(directory).filter((name) => name.endsWith('.pack'))
   const names = packs.map((name) => name.slice(0, -5))
   for (let times = 0; times < 2; times += 1) {
-    await packInWorker({ kind: 'unreachable', directory, names, heads })
+    await packInWorker({ kind: 'unreachable', directory, names, heads, boundary: [] })
   }
   // One was kept from before: the first ended it, the second started its own.
   expect((await newThreadNumber()) - before).toBe(3)
@@ -80,6 +80,7 @@ test('the thread counts objects that no head reaches', async () => {
   systemDisk.makeDirectory(directory)
   const lost = object('blob', noise('lost', 300))
   const { name } = await writePack(systemDisk, directory, [...objects, lost])
-  const job = { kind: 'unreachable' as const, directory, names: [name], heads: [head] }
+  const from = { heads: [head], boundary: [] }
+  const job = { kind: 'unreachable' as const, directory, names: [name], ...from }
   expect(await packInWorker(job)).toMatchObject({ objects: 1 })
 })

@@ -102,6 +102,15 @@ export type { ListedMemory, MemoryPrefix, MemoryQuery } from './store/memories.t
 export type { SearchHit, SearchQuery } from './store/search/search-query.ts'
 export type { MemoryStore } from './store/memory-store.ts'
 export type { StoreDevices } from './store/store-devices.ts'
+export type {
+  GrantGiven,
+  GrantRequest,
+  GrantsEnded,
+  GrantWriter,
+  StoreGrants,
+} from './store/store-grants.ts'
+export type { Grant, GrantStatus } from './store/grants/grants.ts'
+export type { GrantsReport } from './store/grants/publish.ts'
 export type { StoreHistory } from './store/store-history.ts'
 export type { StoreMaintenance } from './store/store-maintenance.ts'
 export type { StoreRemotes } from './store/store-remotes.ts'

@@ -27,6 +27,11 @@ export const rowsMax: number = 16_384
 export const grantRowsMax: number = 64
 /** FORMAT §12: the wraps in one blob, random ones included. */
 export const wrapsMax: number = 1024
+/** How long a grant lasts, in ms. */
+export const grantMsDefault: number = 8 * 3_600_000
+export const grantMsMin: number = 60_000
+export const grantMsMax: number = 90 * 86_400_000
+export const grantLabelCharactersMax: number = 64
 /** FORMAT §13. */
 export const startBytesMax: number = 64 * MEBIBYTE
 export const commitBytesMax: number = 32 * MEBIBYTE

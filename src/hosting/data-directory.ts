@@ -257,8 +257,9 @@ export class DataDirectory implements RotatingBackend {
     const place = { ...this.#place(), directory: this.storePath(storeId) }
     await change(place)
     const left = localPlaces(place, parseId('store', storeId))
-    const { anchorFile, remotesFile, erasuresDirectory, cacheDirectory } = left
-    for (const path of [anchorFile, remotesFile, erasuresDirectory, cacheDirectory]) {
+    const { anchorFile, remotesFile, grantsFile, erasuresDirectory, cacheDirectory } = left
+    const paths = [anchorFile, remotesFile, grantsFile, erasuresDirectory, cacheDirectory]
+    for (const path of paths) {
       this.disk.removeTree(path)
     }
   }

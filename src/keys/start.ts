@@ -76,6 +76,25 @@ function readHeader(bytes: Uint8Array): Seeded & { readonly kid: string } {
  * `device_signature_invalid`, `start_malformed` or `upgrade_required`.
  */
 export function openStart(bytes: Uint8Array, epoch: EpochKeys, granterKey: Uint8Array): Start {
+  const start = openStartOf(bytes, epoch, () => granterKey)
+  if (start.granter !== deviceIdOf(granterKey)) throw malformedStart('it names another device')
+  return start
+}
+
+/** The epoch of a start, by its kid. Throws `start_malformed` or `upgrade_required`. */
+export function kidOfStart(bytes: Uint8Array): string {
+  return readHeader(bytes).kid
+}
+
+/**
+ * A statement of whichever device, whose key `keyOf` gives; undefined is an unknown device. Throws
+ * as `openStart`.
+ */
+export function openStartOf(
+  bytes: Uint8Array,
+  epoch: EpochKeys,
+  keyOf: (granter: string) => Uint8Array | undefined,
+): Start {
   const { kid, seed } = readHeader(bytes)
   if (seed !== epoch.seed) throw malformedStart('it is of another store')
   if (kid !== epoch.kid) throw new StoreError('envelope_epoch', 'A start is of another epoch')
@@ -87,8 +106,9 @@ export function openStart(bytes: Uint8Array, epoch: EpochKeys, granterKey: Uint8
   if (end > padded.length) throw malformedStart('it ends too early')
   checkPadding('start', padded, end)
   const body = padded.subarray(0, length)
-  verifySignature(signedMessage(epoch, header, body), padded.subarray(length, end), granterKey)
-  if (start.granter !== deviceIdOf(granterKey)) throw malformedStart('it names another device')
+  const key = keyOf(start.granter)
+  if (key === undefined) throw malformedStart('its device is unknown')
+  verifySignature(signedMessage(epoch, header, body), padded.subarray(length, end), key)
   return start
 }
 

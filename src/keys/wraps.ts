@@ -156,7 +156,7 @@ function malformed(problem: string): StoreError {
 }
 
 /** The contents of a grant's text. */
-interface Grant {
+interface GrantSecret {
   /** 32 hex digits. */
   readonly storeId: string
   /** The Ed25519 public key of the device that gave it. */
@@ -187,13 +187,13 @@ const SECRET_LABEL = label('GLK1/grant/v1')
 const ROOT_LABEL = label('GLK1/grant-root/v1')
 
 /** `GLKG1-` and 160 characters. */
-export function formatGrant({ storeId, granterKey, name, secret }: Grant): string {
+export function formatGrant({ storeId, granterKey, name, secret }: GrantSecret): string {
   const bytes = concatBytes(fromHex(storeId), granterKey, fromHex(name), secret)
   return form.prefix + encodeChecked(form, bytes)
 }
 
 /** Throws `invalid_identity`, without quoting the text. */
-export function parseGrant(text: string): Grant {
+export function parseGrant(text: string): GrantSecret {
   const bytes = decodeChecked(form, text.trim())
   if (bytes === undefined) {
     throw new StoreError('invalid_identity', 'The grant has a typing error or is incomplete')
@@ -211,7 +211,7 @@ export function grantOf(
   { localSecret, signing }: Pick<Identity, 'localSecret' | 'signing'>,
   storeId: string,
   number: number,
-): Grant {
+): GrantSecret {
   if (number > GRANTS_MAX) {
     throw new StoreError('change_too_large', 'A device has no further numbers for grants')
   }
@@ -226,7 +226,10 @@ export function grantOf(
   }
 }
 
-export function grantKeysOf({ storeId, secret }: Pick<Grant, 'storeId' | 'secret'>): GrantKeys {
+export function grantKeysOf({
+  storeId,
+  secret,
+}: Pick<GrantSecret, 'storeId' | 'secret'>): GrantKeys {
   const root = keyedHash(32, secret, ROOT_LABEL, fromHex(storeId))
   const signing = signingKeyPair(deriveKey(root, 2, CONTEXT))
   const [key, saltKey] = [deriveKey(root, 1, CONTEXT), deriveKey(root, 3, CONTEXT)]

@@ -24,6 +24,7 @@ import {
   type MemoryInfo,
 } from './snapshot/live-memory.ts'
 import { StoreDevices } from './store-devices.ts'
+import { StoreGrants } from './store-grants.ts'
 import { StoreHistory } from './store-history.ts'
 import { StoreMaintenance } from './store-maintenance.ts'
 import { StoreRemotes } from './store-remotes.ts'
@@ -49,6 +50,8 @@ export class MemoryStore {
   readonly history: StoreHistory
   /** The members and their rights. */
   readonly devices: StoreDevices
+  /** The grants that devices have given. */
+  readonly grants: StoreGrants
   /** The remotes of `sync`. */
   readonly remotes: StoreRemotes
   /** Proofs, and what keeps the repository in order. */
@@ -59,6 +62,7 @@ export class MemoryStore {
     this.#session = session
     this.history = new StoreHistory(session)
     this.devices = new StoreDevices(session)
+    this.grants = new StoreGrants(session)
     this.remotes = new StoreRemotes(session)
     this.maintenance = new StoreMaintenance(session)
   }

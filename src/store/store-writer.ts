@@ -44,6 +44,7 @@ import type { RestoreRequest, Revert, RollbackRequest } from './revert/restore.t
 import { revert, type RevertOptions } from './revert/revert.ts'
 import type { UndoRequest } from './revert/undo.ts'
 import type { StoreSession } from './session/session.ts'
+import { GrantWriter } from './store-grants.ts'
 import { membershipRemote, type StoreSyncOptions, type SyncReport } from './sync/report.ts'
 import type { MemberOptions, MembersChanged } from './sync/sync.ts'
 
@@ -55,6 +56,8 @@ export class StoreWriter {
   readonly #author: Author
   /** The members and their rights. Owners only. */
   readonly devices: DeviceWriter
+  /** Keys that this device lends for a time. Owners and writers. */
+  readonly grants: GrantWriter
   /** Passphrases and recovery keys. Owners only. */
   readonly keys: KeyWriter
   /** Name, description, metadata, limits and the archive mark. Owners only. */
@@ -65,6 +68,7 @@ export class StoreWriter {
     this.#session = session
     this.#author = author
     this.devices = new DeviceWriter(session, author)
+    this.grants = new GrantWriter(session, author)
     this.keys = new KeyWriter(session, author)
     this.settings = new SettingsWriter(session, author)
   }

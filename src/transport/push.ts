@@ -25,6 +25,7 @@ import type {
   RefChange,
   RefusedRef,
   RemoteAccess,
+  RemoteRefs,
 } from './remote-access.ts'
 import { isGrantRef, wholeBody } from './wire.ts'
 
@@ -32,6 +33,27 @@ const noOid: Oid = '0'.repeat(40)
 /** The last messages of the remote, kept to explain a refusal. */
 const messagesMax = 20
 const reportLinesMax = 1000
+
+/** The refs of a device, by its name for grants (FORMAT §12). */
+export interface GrantRefs {
+  readonly start: string
+  readonly wraps: string
+}
+
+/** As tags for hosts that allow branches and tags alone. */
+export function grantRefs(name: string, isTagged: boolean): GrantRefs {
+  const at = (kind: string): string =>
+    isTagged ? `refs/tags/gitlocket-${kind}-${name}` : `refs/gitlocket/${kind}/${name}`
+  return { start: at('start'), wraps: at('wraps') }
+}
+
+/** What deletes the starts among the refs of a remote, each only if it has not changed. */
+export function startsAmong(named: RemoteRefs['named']): readonly RefChange[] {
+  return [...named].flatMap(([name, expected]) => {
+    const isStart = /^refs\/(?:gitlocket\/start\/|tags\/gitlocket-start-)/.test(name)
+    return isStart ? [{ name, expected, next: undefined }] : []
+  })
+}
 
 /** Throws a remote code, `invalid_input` or `cancelled`. */
 export async function connectPush(access: RemoteAccess): Promise<PushConnection> {

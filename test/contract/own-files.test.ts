@@ -17,6 +17,7 @@ describeOwnFiles('in a directory', async () => {
   const paths = {
     anchor: `${root}/state/device.anchor`,
     remotes: `${root}/state/device.remotes`,
+    grants: `${root}/state/device.grants`,
     reads: `${root}/store/cache/reads`,
     state: `${root}/store/cache/state`,
     'state-changes': `${root}/store/cache/state-changes`,

@@ -14,6 +14,7 @@ export function ownDirectory({
   return new OwnDirectory(disk, {
     anchor: `${other}/anchor`,
     remotes: `${other}/remotes`,
+    grants: `${other}/grants`,
     reads: `${other}/reads`,
     state: `${other}/state`,
     'state-changes': `${other}/state-changes`,

@@ -10,6 +10,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   git: [
     'disk-store/disk-object-store',
     'disk-store/head-trace',
+    'disk-store/outgoing-pack',
     'disk-store/repository-copy',
     'exchange',
     'journal/journal-survey',
@@ -66,6 +67,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   ],
   'store/local': [
     'anchor',
+    'grant-notes',
     'history-cache',
     'local-files',
     'own-files',

@@ -190,6 +190,7 @@ class TrailSync {
       headFingerprint: fingerprint,
       newDevices,
       forkedDevices: [],
+      grants: undefined,
     }
   }
 

@@ -5,7 +5,14 @@
 import { compareBytes, fromHex, type Sealed } from '../../bytes.ts'
 import { hash256 } from '../../crypto/digest.ts'
 import { assert, StoreError } from '../../errors.ts'
-import type { Actor, RecordRow, RedactReason, SignedRow } from '../../format/change-record.ts'
+import type {
+  Actor,
+  ChangeRecord,
+  GrantRow,
+  RecordRow,
+  RedactReason,
+  SignedRow,
+} from '../../format/change-record.ts'
 import { encodeCommit } from '../../format/commit.ts'
 import { encodeDetail } from '../../format/detail.ts'
 import {
@@ -29,6 +36,7 @@ import { encodeRoot } from '../snapshot/root-tree.ts'
 import {
   authorState,
   beforeGenesis,
+  type GrantState,
   type KeyringState,
   type SettingsState,
   Snapshot,
@@ -215,6 +223,25 @@ export async function buildRedaction(
   return finish(context, snapshot, { signed, memories: new Map(), objects: [] })
 }
 
+/** The rows of a commit of grants, and what it makes of them: throws where a rule is broken. */
+export interface GrantsPlan {
+  readonly rows: readonly GrantRow[]
+  readonly apply: (record: ChangeRecord) => ReadonlyMap<string, GrantState>
+}
+
+/** A commit that begins and ends grants (kind 6). */
+export async function buildGrants(
+  context: CommitContext,
+  snapshot: Snapshot,
+  { rows, apply }: GrantsPlan,
+  { actor, session }: Author,
+): Promise<BuiltCommit> {
+  const grants = rows.toSorted((a, b) => compareBytes(a.key, b.key))
+  const signed = signNext(context, snapshot, { kind: 'grants', actor, session, grants })
+  const parts = { signed, memories: new Map(), objects: [], grants: apply(signed.record) }
+  return finish(context, snapshot, parts)
+}
+
 /**
  * The first commit of a store (kind 1), whose record gives the store its id, with the public files
  * that every later tree keeps.
@@ -250,6 +277,7 @@ interface NewCommitParts {
   readonly keyring?: KeyringState | undefined
   readonly settings?: SettingsState | undefined
   readonly other?: OtherParent | undefined
+  readonly grants?: ReadonlyMap<string, GrantState>
 }
 
 async function sealMemory(
@@ -293,7 +321,7 @@ async function finish(
   const devices = new Map([...(other?.devices ?? []), ...authorState(record, hash)])
   const keyring = parts.keyring ?? other?.keyring
   const settings = parts.settings ?? other?.settings
-  const grants = other?.grants ?? new Map()
+  const grants = parts.grants ?? other?.grants ?? new Map()
   const effect = { head, memories, devices, grants, keyring, settings }
   const next = await inSlices(snapshot.applying(effect))
   const tree = await inSlices(encodeRoot(context.storeId, next, objects))

@@ -13,7 +13,14 @@ export type RecordFields = Pick<RecordBody, 'kind'> &
   Partial<
     Pick<
       RecordBody,
-      'actor' | 'session' | 'reason' | 'directoryNumber' | 'keyringHash' | 'settingsHash' | 'rows'
+      | 'actor'
+      | 'session'
+      | 'reason'
+      | 'directoryNumber'
+      | 'keyringHash'
+      | 'settingsHash'
+      | 'rows'
+      | 'grants'
     >
   >
 

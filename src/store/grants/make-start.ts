@@ -14,22 +14,42 @@ import type { History, HistorySource } from '../history/history.ts'
 import type { StoreSession } from '../session/session.ts'
 import { getBlob, type ObjectSource } from '../snapshot/git-reads.ts'
 import type { CurrentVersion } from '../snapshot/live-memory.ts'
-import type { Snapshot } from '../snapshot/snapshot.ts'
+import type { Head, Snapshot } from '../snapshot/snapshot.ts'
 import { snapshotAt } from '../verify/snapshot-at.ts'
 
 /** A floor is this much lower than the head, or that much older, whichever is nearer. */
 const FLOOR_COMMITS = 512
 const FLOOR_MS = 24 * 60 * 60 * 1000
 
-/** A start of the newest head, signed by this device. Throws `change_too_large`. */
-export function makeStartOf(session: StoreSession, counter: number): Promise<Uint8Array> {
+/**
+ * A start of a head that a remote has, by default the newest, signed by this device. Undefined if
+ * the history was rewritten or the keys were replaced since. Throws `change_too_large`.
+ */
+export function makeStartOf(
+  session: StoreSession,
+  counter: number,
+  head?: Pick<Head, 'commit' | 'height'>,
+): Promise<Uint8Array | undefined> {
   return session.planning(async () => {
-    const { snapshot, contents, identity, random, clock } = session
+    const { contents, identity, random, clock } = session
     const history = await session.historyNow()
+    const snapshot = await snapshotOf(session, history, head)
+    const epoch = session.currentEpoch()
+    if (snapshot?.keyring.kid !== epoch.kid) return undefined
     const start = await inSlices(describeStart(contents, history, snapshot))
     const said = { ...start, counter, time: clock.now() }
-    return makeStart(session.currentEpoch(), said, { pair: identity.signing, random })
+    return makeStart(epoch, said, { pair: identity.signing, random })
   })
+}
+
+async function snapshotOf(
+  { snapshot, contents }: StoreSession,
+  history: History,
+  head: Pick<Head, 'commit' | 'height'> | undefined,
+): Promise<Snapshot | undefined> {
+  if (head === undefined || head.commit === snapshot.head.commit) return snapshot
+  const at = history.findCommit(head.commit, head.height)
+  return at?.isCut === true ? inSlices(snapshotAt(contents, history, at.position)) : undefined
 }
 
 /** The wraps for these grants of this device, by number. Throws `change_too_large`. */
@@ -55,7 +75,8 @@ function* describeStart(
   const bytes = readCommitBytes(source.objects, genesis.oid)
   const { hash } = decodeCommit(source.storeId, source.epochs, genesis.oid, bytes)
   const state = yield* stateOf(source.objects, snapshot)
-  const floorAt = findFloor(history)
+  const head = history.findCommit(snapshot.head.commit, snapshot.head.height)
+  const floorAt = head && findFloor(history, head)
   let floor: StartFloor | undefined
   if (floorAt !== undefined) {
     const before = yield* snapshotAt(source, history, floorAt)
@@ -71,12 +92,11 @@ function* describeStart(
 }
 
 /**
- * The position of the newest commit that is old enough and from which all later ones descend;
- * genesis in a young store. Undefined if that is the head itself.
+ * The position of the newest commit that is old enough and from which all later ones up to the head
+ * descend; genesis in a young store. Undefined if that is the head itself.
  */
-function findFloor(history: History): number | undefined {
-  const { head } = history
-  if (head === undefined || head.position === 0) return undefined
+function findFloor(history: History, head: CommitEntry): number | undefined {
+  if (head.position === 0) return undefined
   const isOld = ({ height, time }: CommitEntry): boolean =>
     height <= head.height - FLOOR_COMMITS || time <= head.time - FLOOR_MS
   /** The parent with the lowest position of all commits above the current one. */

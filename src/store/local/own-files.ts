@@ -21,6 +21,7 @@ import {
 const roles = {
   anchor: 'anchor',
   remotes: 'remotes',
+  grants: 'grants',
   reads: 'reads',
   state: 'state',
   'state-changes': 'state',
@@ -155,7 +156,7 @@ export interface SealedOwn {
  * may have the same files. Removes the caches. Throws an envelope code.
  */
 export async function moveOwn(before: SealedOwn, after: SealedOwn): Promise<void> {
-  for (const name of ['anchor', 'remotes', 'reads'] as const) {
+  for (const name of ['anchor', 'remotes', 'grants', 'reads'] as const) {
     const place = { role: roles[name], generation: 0 }
     const known = await after.files.read(name)
     if (known !== undefined && opens(after.owner, place, known)) continue

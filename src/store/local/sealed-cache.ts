@@ -41,6 +41,7 @@ export const cacheRole = {
   erased: 14,
   mirrors: 15,
   mirror: 16,
+  grants: 17,
 } as const
 export type CacheRole = keyof typeof cacheRole
 

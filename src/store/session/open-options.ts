@@ -14,6 +14,7 @@ import type { Unlock } from '../../keys/unlock.ts'
 import { standardStretch, type StretchParameters } from '../../limits.ts'
 import type { ContentGuard } from '../guard/guard.ts'
 import { Anchor } from '../local/anchor.ts'
+import { GrantNotes } from '../local/grant-notes.ts'
 import { OwnDirectory, type OwnFiles } from '../local/own-files.ts'
 import { RemoteStateFile } from '../local/remote-state-file.ts'
 import { type CacheFiles, type CacheOwner, journalSecretOf } from '../local/sealed-cache.ts'
@@ -120,6 +121,7 @@ export async function localFiles(
   readonly files: OwnFiles
   readonly anchor: Anchor
   readonly seenRemotes: RemoteStateFile
+  readonly grantNotes: GrantNotes
   readonly erasures: CacheFiles
   readonly cacheDirectory: string
 }> {
@@ -127,18 +129,23 @@ export async function localFiles(
   const files = ownFilesOf(options, storeId)
   const anchor = await Anchor.open(caches, files)
   const seenRemotes = new RemoteStateFile(caches, files)
+  const grantNotes = new GrantNotes(caches, files)
   const erasures = { owner: caches, directory: erasuresDirectory }
-  return { caches, files, anchor, seenRemotes, erasures, cacheDirectory }
+  return { caches, files, anchor, seenRemotes, grantNotes, erasures, cacheDirectory }
 }
 
 /** For one handle of the store. */
 export function ownFilesOf(options: StorePlaces & StoreEnvironment, storeId: string): OwnFiles {
   const { ownFiles } = options
   if (ownFiles !== undefined) return ownFiles(formatId('store', storeId))
-  const { caches, anchorFile, remotesFile, cacheDirectory } = localPlaces(options, storeId)
+  const { caches, anchorFile, remotesFile, grantsFile, cacheDirectory } = localPlaces(
+    options,
+    storeId,
+  )
   return new OwnDirectory(caches.disk, {
     anchor: anchorFile,
     remotes: remotesFile,
+    grants: grantsFile,
     reads: `${cacheDirectory}/reads`,
     state: `${cacheDirectory}/state`,
     'state-changes': `${cacheDirectory}/state-changes`,
@@ -153,6 +160,8 @@ export function localPlaces(
   readonly caches: CacheOwner
   readonly anchorFile: string
   readonly remotesFile: string
+  /** What this device notes of the grants that it gave. */
+  readonly grantsFile: string
   /** The records that an auditor has verified and that members left out since. */
   readonly leftOutFile: string
   /** The object ids that redactions on this device have erased. */
@@ -167,6 +176,7 @@ export function localPlaces(
     caches: { disk, storeId, identity, random },
     anchorFile: `${state}.anchor`,
     remotesFile: `${state}.remotes`,
+    grantsFile: `${state}.grants`,
     leftOutFile: `${state}.left-out`,
     erasuresDirectory: `${state}.erasures`,
     cacheDirectory: `${directory}/gitlocket/cache/${device}`,

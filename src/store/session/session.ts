@@ -32,6 +32,7 @@ import {
 import { type ContentSource, readMemory } from '../history/contents.ts'
 import type { TextState } from '../history/history-diff.ts'
 import type { History } from '../history/history.ts'
+import type { GrantNotes } from '../local/grant-notes.ts'
 import type { LocalFiles } from '../local/local-files.ts'
 import type { Reads } from '../local/reads.ts'
 import type { LeftLate, RemoteStateFile } from '../local/remote-state-file.ts'
@@ -50,6 +51,7 @@ export interface SessionParts extends StateParts {
   readonly guard: ContentGuard | undefined
   /** The object ids that redactions on this device have erased. */
   readonly erasures: CacheFiles
+  readonly grantNotes: GrantNotes
 }
 
 export class StoreSession {
@@ -64,6 +66,7 @@ export class StoreSession {
   readonly reads: Reads
   readonly seenRemotes: RemoteStateFile
   readonly erasures: CacheFiles
+  readonly grantNotes: GrantNotes
   readonly local: LocalFiles
   readonly #state: CurrentState
   readonly #upkeep: Upkeep
@@ -84,6 +87,7 @@ export class StoreSession {
     this.reads = state.local.reads
     this.seenRemotes = state.seenRemotes
     this.erasures = parts.erasures
+    this.grantNotes = parts.grantNotes
     this.local = state.local
     this.#state = state
     this.#upkeep = new Upkeep(state)

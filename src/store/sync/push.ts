@@ -7,8 +7,13 @@ import type { OutgoingPack } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { MEBIBYTE } from '../../limits.ts'
 import { inSlices } from '../../time-slice.ts'
-import { connectPush } from '../../transport/push.ts'
-import type { PushConnection, TransferProgress } from '../../transport/remote-access.ts'
+import { connectPush, startsAmong } from '../../transport/push.ts'
+import type {
+  PushConnection,
+  RefChange,
+  RefusedRef,
+  TransferProgress,
+} from '../../transport/remote-access.ts'
 import { decodeAt } from '../access/post-revocation.ts'
 import { findOutgoing, objectsOf, type OutgoingCommit } from '../commits/outgoing.ts'
 import { beginningOf, checkNotRewritten, hasMoved } from '../session/one-state.ts'
@@ -144,7 +149,9 @@ export class Sender {
       if (steps.length < 2) {
         const { transfer: progress, willSend } = this.#peer.options
         willSend?.()
-        await connection.push({ expected, next: head.commit, pack, progress })
+        const others = this.#outdatedStarts(connection, commits)
+        const request = { expected, next: head.commit, pack, progress, others }
+        this.#noteDeleted(connection, others, await connection.push(request))
       }
     } finally {
       pack.close()
@@ -154,7 +161,29 @@ export class Sender {
       return this.#sendSteps(connection, expected, { steps, rewrites, bytes, mark })
     }
     await this.#peer.known.note({ oid, height, record }, mark)
-    return this.#count(commits, bytes)
+    return this.#count(commits.length, bytes)
+  }
+
+  /** With a redaction all starts are deleted: they describe what it erases (FORMAT §13). */
+  #outdatedStarts(
+    { refs }: PushConnection,
+    commits: readonly OutgoingCommit[],
+  ): readonly RefChange[] {
+    const starts = startsAmong(refs.named)
+    if (starts.length === 0) return []
+    const { session } = this.#peer
+    const redacts = commits.some(({ oid }) => decodeAt(session, oid).record.kind === 'redact')
+    return redacts ? starts : []
+  }
+
+  #noteDeleted(
+    { refs }: PushConnection,
+    others: readonly RefChange[],
+    refused: readonly RefusedRef[],
+  ): void {
+    const kept = new Set(refused.map(({ name }) => name))
+    const deleted = new Set(others.flatMap(({ name }) => (kept.has(name) ? [] : [name])))
+    this.#peer.known.named = new Map([...refs.named].filter(([name]) => !deleted.has(name)))
   }
 
   /** A repair sends everything at once: the remote may be ahead of any step. */
@@ -209,7 +238,9 @@ export class Sender {
     const pack = await objects.exchange.pack(objectsOf(objects, step, there), atReceiver)
     try {
       this.#peer.options.willSend?.()
-      await connection.push({ expected, next: oid, pack, progress })
+      const others = this.#outdatedStarts(connection, step)
+      const request = { expected, next: oid, pack, progress, others }
+      this.#noteDeleted(connection, others, await connection.push(request))
     } finally {
       pack.close()
     }
@@ -235,12 +266,12 @@ export class Sender {
     head: Head,
     there: readonly Oid[],
     atReceiver: Oid | undefined,
-  ): Promise<{ readonly pack: OutgoingPack; readonly commits: number }> {
+  ): Promise<{ readonly pack: OutgoingPack; readonly commits: readonly OutgoingCommit[] }> {
     const { objects } = this.#peer.session
     const { exchange } = objects
     const commits = await findOutgoing(objects, head.commit, there)
     const pack = await exchange.pack(objectsOf(objects, commits, there), atReceiver)
-    return { pack, commits: commits.length }
+    return { pack, commits }
   }
 
   async #commitsThere(expected: Oid | undefined): Promise<readonly Oid[]> {

@@ -34,11 +34,13 @@ export interface Peer {
 }
 
 /** How this machine reaches the remote. */
-export function accessOf({ remote, options }: Peer): RemoteAccess {
+export function accessOf({ remote, options }: Pick<Peer, 'remote' | 'options'>): RemoteAccess {
   return { signal: options.signal, ...options.access, url: remote.url }
 }
 
 export class RemoteState {
+  /** The refs of grants that it has shown in this sync. */
+  named: ReadonlyMap<string, Oid> = new Map()
   readonly #session: StoreSession
   readonly #remote: Remote
 

@@ -10,6 +10,7 @@ import type { Remote } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { unknownRemoteError } from '../../git/refs/remotes.ts'
 import type { RemoteOptions, TransferProgress } from '../../transport/remote-access.ts'
+import type { GrantsReport } from '../grants/publish.ts'
 import type { Conflict } from '../history/conflicts.ts'
 import type { MergeOutcome } from '../merge/plan.ts'
 import type { PendingDevice } from '../redaction/acknowledgement.ts'
@@ -176,6 +177,8 @@ export interface SyncReport {
   readonly newDevices: readonly NewDevice[]
   /** Devices that write from two machines (FORMAT §8.2). */
   readonly forkedDevices: readonly string[]
+  /** The work for the holders of grants; undefined if there was nothing to do. */
+  readonly grants: GrantsReport | undefined
 }
 
 /** The result of reconciling our head with one of theirs. */

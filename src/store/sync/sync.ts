@@ -17,6 +17,7 @@ import type { Applied } from '../changes/apply.ts'
 import { containsRecord } from '../commits/ancestors.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { type Device, listDevices } from '../devices/devices.ts'
+import type { GrantsReport } from '../grants/publish.ts'
 import type { History } from '../history/history.ts'
 import { readConsistently } from '../history/read-consistently.ts'
 import type { PendingDevice } from '../redaction/acknowledgement.ts'
@@ -25,7 +26,7 @@ import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
 import { snapshotAt } from '../verify/snapshot-at.ts'
 import { Sender } from './push.ts'
-import { type Peer, RemoteState } from './remote-state.ts'
+import { accessOf, type Peer, RemoteState } from './remote-state.ts'
 import {
   chooseRemote,
   membershipRemote,
@@ -101,6 +102,7 @@ async function syncAlone(
   const before = await session.reading(({ redacted, keyring }) => {
     return { redacted: redacted.size, directory: keyring.directory }
   })
+  const ended = options.only === 'pull' ? [] : await endDue(session, author)
   const { builtOnRedacted, ...moved } = await moveBoth(peer, author)
   if (options.repair === true && options.only !== 'pull') {
     // Imported here: few remotes are damaged.
@@ -109,6 +111,7 @@ async function syncAlone(
   }
   await known.forgetRefused()
   await settleMembers(session, remote, known)
+  const grants = options.only === 'pull' ? undefined : await publishHere(peer, ended)
   const pendingDevices = await findPendingDevices(session, before.redacted)
   const suspects = builtOnRedacted ? await listBuiltOnRedacted(session, options.signal) : []
   return session.reading(({ head, devices, keyring }) => ({
@@ -116,6 +119,7 @@ async function syncAlone(
     ...moved,
     builtOnRedacted: suspects,
     pendingDevices,
+    grants,
     head: head.commit,
     headFingerprint: headFingerprint(session.storeId, head.record),
     newDevices: findNewDevices(before.directory, keyring.directory, session.identity.deviceId),
@@ -123,6 +127,30 @@ async function syncAlone(
       .filter(([, { forked }]) => forked)
       .map(([deviceId]) => formatId('device', deviceId)),
   }))
+}
+
+/** Ends the grants of this device whose time is over. */
+async function endDue(session: StoreSession, author: Author): Promise<readonly string[]> {
+  if (await session.reading(({ grants }) => grants.size === 0)) return []
+  // Imported here, as below: few devices give grants.
+  const { endDueGrants } = await import('../grants/grants.ts')
+  return endDueGrants(session, author)
+}
+
+async function publishHere(
+  { session, remote, known, options }: Peer,
+  ended: readonly string[],
+): Promise<GrantsReport | undefined> {
+  const head = await known.seen()
+  const isIdle = await session.reading(({ grants }) => grants.size === 0)
+  if (head === undefined || (isIdle && known.named.size === 0)) return undefined
+  const { publishGrants } = await import('../grants/publish.ts')
+  const access = accessOf({ remote, options })
+  const { oid: commit, height } = head
+  return publishGrants(
+    { session, remote, access, named: known.named, head: { commit, height } },
+    ended,
+  )
 }
 
 /** A change of the keyring is pending until the remote for it has it, or it is left here. */

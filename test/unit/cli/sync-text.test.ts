@@ -21,6 +21,7 @@ const quiet: SyncReport = {
   hasRepeated: false,
   newDevices: [],
   forkedDevices: [],
+  grants: undefined,
   head: '1'.repeat(40),
   headFingerprint: ['one', 'two'],
 }

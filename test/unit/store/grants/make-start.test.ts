@@ -44,6 +44,12 @@ async function sessionOf({
   return (await openSession(objects, place)).session
 }
 
+async function made(...request: Parameters<typeof makeStartOf>): Promise<Uint8Array> {
+  const bytes = await makeStartOf(...request)
+  if (bytes === undefined) throw new Error('no start was made')
+  return bytes
+}
+
 /** Version, path and state of each memory. */
 function memoriesOf({ current }: Snapshot): readonly unknown[] {
   return [...current]
@@ -95,7 +101,7 @@ test('states the memories at the head, and at a head a day older as the floor', 
     history: await session.historyNow(),
     epoch: session.currentEpoch(),
   }))
-  const { state, floor, ...start } = openStart(await makeStartOf(session, 7), epoch, publicKey)
+  const { state, floor, ...start } = openStart(await made(session, 7), epoch, publicKey)
   expect(start).toMatchObject({ counter: 7, time: now, redacted: [...snapshot.redacted] })
   expect(state).toMatchObject(snapshot.head)
   expect(describe(state.memories)).toEqual(memoriesOf(snapshot))
@@ -111,6 +117,12 @@ test('states the memories at the head, and at a head a day older as the floor', 
   expect(describe(atFloor(state.memories, floor?.memories ?? []))).toEqual(memoriesOf(then))
   expect(floor?.keyring).toBeUndefined()
   expect(floor?.memories.length).toBeLessThan(state.memories.length)
+  // A start of an earlier head, which a remote still shows.
+  const shown = { commit: floor?.commit ?? '', height: floor?.height ?? 0 }
+  const earlier = openStart(await made(session, 8, shown), epoch, publicKey)
+  expect(earlier.state).toMatchObject(then.head)
+  expect(describe(earlier.state.memories)).toEqual(memoriesOf(then))
+  expect(await makeStartOf(session, 9, { ...shown, commit: '0'.repeat(40) })).toBeUndefined()
   await session.close()
 })
 
@@ -121,7 +133,7 @@ test('the floor of a young store is genesis; a new store has no floor', async ()
   const session = await sessionOf(first.place)
   const opened = async (one: StoreSession): Promise<ReturnType<typeof openStart>> => {
     const epoch = await one.planning(async () => one.currentEpoch())
-    return openStart(await makeStartOf(one, 1), epoch, publicKey)
+    return openStart(await made(one, 1), epoch, publicKey)
   }
   expect((await opened(session)).floor).toBeUndefined()
   await session.close()

@@ -1,0 +1,317 @@
+// Keeps wraps and a start at a remote for the holders of this device's grants, each a blob that a
+// ref names (FORMAT §12, §13). Makes them again when a holder would miss something, removes them
+// with the last grant, and removes the starts of others that still describe redacted versions.
+// Runs at the end of a sync; a failure is part of the report and does not fail the sync.
+
+import { gitHash } from '../../crypto/sha1.ts'
+import { hasCode, StoreError } from '../../errors.ts'
+import { findDevice } from '../../format/directory.ts'
+import { packInRam } from '../../git/disk-store/outgoing-pack.ts'
+import type { Remote } from '../../git/exchange.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import { kidOfStart, openStartOf } from '../../keys/start.ts'
+import { grantOf } from '../../keys/wraps.ts'
+import { MEBIBYTE, startBytesMax } from '../../limits.ts'
+import { connectFetch } from '../../transport/fetch.ts'
+import { connectPush, grantRefs, startsAmong } from '../../transport/push.ts'
+import type { RefChange, RefusedRef, RemoteAccess } from '../../transport/remote-access.ts'
+import type { GrantsFile, PublishedStart } from '../local/grant-notes.ts'
+import type { StoreSession } from '../session/session.ts'
+import type { Head } from '../snapshot/snapshot.ts'
+import { makeStartOf, makeWrapsOf } from './make-start.ts'
+import { liveGrants, readNotes } from './own-grants.ts'
+
+/** A start is made again once the head is this much higher, or after that time if it has moved. */
+const REFRESH_COMMITS = 256
+const REFRESH_MS = 60 * 60 * 1000
+/** At most this many starts of others are looked at in one sync. */
+const STARTS_MAX = 64
+
+/** A remote as a sync has just left it. */
+export interface GrantPlace {
+  readonly session: StoreSession
+  readonly remote: Remote
+  readonly access: RemoteAccess
+  /** The refs of grants that it has shown, by name. */
+  readonly named: ReadonlyMap<string, Oid>
+  /** Its head, which this store has too. */
+  readonly head: Pick<Head, 'commit' | 'height'>
+}
+
+/** What a sync has done for the holders of grants. */
+export interface GrantsReport {
+  /** Whether a start was made, and the remote has it. */
+  readonly isRefreshed: boolean
+  /** Whether a start or wraps of this device were missing or replaced at the remote. */
+  readonly wereLost: boolean
+  /** The starts of other devices that were removed: they described redacted versions. */
+  readonly removedStarts: number
+  /** The grants of this device, `dev_…`, that it has ended since their time was over. */
+  readonly ended: readonly string[]
+  /** Why holders may not be able to begin, or the remote keeps what it should not. */
+  readonly failure: StoreError | undefined
+}
+
+const nothingPublished: GrantsReport = {
+  isRefreshed: false,
+  wereLost: false,
+  removedStarts: 0,
+  ended: [],
+  failure: undefined,
+}
+
+/** Undefined if there was nothing to do. Throws `cancelled` and `store_closed` alone. */
+export async function publishGrants(
+  place: GrantPlace,
+  ended: readonly string[],
+): Promise<GrantsReport | undefined> {
+  const done = await publish(place)
+  if (done === undefined && ended.length === 0) return undefined
+  return { ...(done ?? nothingPublished), ended }
+}
+
+async function publish(place: GrantPlace): Promise<GrantsReport | undefined> {
+  try {
+    const own = await describeOwn(place)
+    const outdated = await findOutdated(place, own)
+    const plan = await planOwn(place, own)
+    if (plan.made === undefined && outdated.length + plan.deletions.length === 0) return undefined
+    const sent = await send(place, own, { ...plan, outdated })
+    if (sent?.failure === undefined || plan.made === undefined || own.published) return sent
+    // Some hosts allow branches and tags alone.
+    const tagged = { ...own, isTagged: true }
+    const again = await send(place, tagged, { ...plan, deletions: [], outdated: [] })
+    return again?.failure === undefined ? { ...sent, ...again } : sent
+  } catch (error) {
+    if (!(error instanceof StoreError) || hasCode(error, 'cancelled', 'store_closed')) throw error
+    return { ...nothingPublished, failure: error }
+  }
+}
+
+interface OwnGrants {
+  readonly notes: GrantsFile
+  readonly published: PublishedStart | undefined
+  /** The ids and numbers of the grants that have not ended. */
+  readonly ids: readonly string[]
+  readonly numbers: readonly number[]
+  /** The name of its start and wraps at a remote. */
+  readonly name: string
+  readonly isTagged: boolean
+  readonly kid: string
+  readonly redacted: ReadonlySet<string>
+}
+
+function describeOwn({ session, remote }: GrantPlace): Promise<OwnGrants> {
+  return session.planning(async () => {
+    const { snapshot, identity, storeId } = session
+    const notes = await readNotes(session)
+    const known = notes.published[remote.name]
+    const ids = liveGrants(snapshot, identity.deviceId)
+    const { name } = grantOf(identity, storeId, 0)
+    return {
+      notes,
+      published: known?.url === remote.url ? known : undefined,
+      ids,
+      numbers: notes.given.flatMap(({ id, number }) => (ids.includes(id) ? [number] : [])),
+      name,
+      isTagged: known?.isTagged === true,
+      kid: snapshot.keyring.kid,
+      redacted: snapshot.redacted,
+    }
+  })
+}
+
+type Blob = Parameters<typeof packInRam>[0][number]
+
+interface OwnPlan {
+  readonly deletions: readonly RefChange[]
+  readonly made: { readonly start: Blob; readonly wraps: Blob | undefined } | undefined
+  readonly counter: number
+  readonly wereLost: boolean
+}
+
+async function planOwn(place: GrantPlace, own: OwnGrants): Promise<OwnPlan> {
+  const { session, named, head } = place
+  const { published, notes, redacted } = own
+  const refs = grantRefs(own.name, own.isTagged)
+  const counter = Math.max(notes.counter + 1, session.clock.now())
+  const nothing = { deletions: [], made: undefined, counter, wereLost: false }
+  const there = { start: named.get(refs.start), wraps: named.get(refs.wraps) }
+  if (own.ids.length === 0) {
+    const deletions = [...named].flatMap(([name, expected]) => {
+      return name.endsWith(own.name) ? [{ name, expected, next: undefined }] : []
+    })
+    return { ...nothing, deletions }
+  }
+  const isStartLost = published !== undefined && there.start !== published.start
+  const areWrapsLost = published !== undefined && there.wraps !== published.wraps
+  const hasOtherGrants = published?.grants.join() !== own.ids.join()
+  const needsWraps = areWrapsLost || hasOtherGrants || published?.kid !== own.kid
+  const isDue = needsWraps || isStartLost || isOutOfDate(place, own)
+  if (!isDue) return nothing
+  const bytes = await makeStartOf(session, counter, head)
+  if (bytes === undefined) return nothing
+  const start = blobOf(bytes)
+  const wraps = needsWraps ? blobOf(await makeWrapsOf(session, own.numbers, counter)) : undefined
+  return {
+    ...nothing,
+    made: { start, wraps },
+    wereLost: areWrapsLost || (isStartLost && published.redacted === redacted.size),
+  }
+}
+
+/** Whether the start is too old, or describes versions that were redacted since. */
+function isOutOfDate({ session, head }: GrantPlace, { published, redacted }: OwnGrants): boolean {
+  if (published === undefined || published.redacted !== redacted.size) return true
+  const higher = head.height - published.height
+  if (higher === 0) return false
+  return Math.abs(higher) >= REFRESH_COMMITS || session.clock.now() - published.at >= REFRESH_MS
+}
+
+function blobOf(body: Uint8Array): Blob {
+  return { oid: gitHash('blob', body), type: 'blob', body }
+}
+
+async function send(
+  place: GrantPlace,
+  own: OwnGrants,
+  plan: OwnPlan & { readonly outdated: readonly RefChange[] },
+): Promise<GrantsReport | undefined> {
+  const { made, counter, wereLost, outdated } = plan
+  const objects = made === undefined ? [] : [made.start, ...(made.wraps ? [made.wraps] : [])]
+  const refs = grantRefs(own.name, own.isTagged)
+  const connection = await connectPush(place.access)
+  try {
+    // The newest ones: a lease names the object that is replaced.
+    const { named } = connection.refs
+    const updates = [
+      ...(made ? [{ name: refs.start, next: made.start.oid }] : []),
+      ...(made?.wraps ? [{ name: refs.wraps, next: made.wraps.oid }] : []),
+    ].map(({ name, next }) => ({ name, next, expected: named.get(name) }))
+    const deletions = [...outdated, ...plan.deletions]
+    const others = [
+      ...updates,
+      ...deletions.filter(({ name, expected }) => named.get(name) === expected),
+    ]
+    if (others.length === 0) return undefined
+    const pack = objects.length === 0 ? undefined : await packInRam(objects, none, undefined)
+    const refused = await connection.push({ others, pack })
+    const isRefused = new Set(refused.map(({ name }) => name))
+    if (!updates.some(({ name }) => isRefused.has(name))) await note(place, own, made, counter)
+    const [first] = refused
+    return {
+      ...nothingPublished,
+      isRefreshed: made !== undefined && first === undefined,
+      wereLost,
+      removedStarts: outdated.filter(({ name }) => !isRefused.has(name)).length,
+      failure: first && refusedRef(first),
+    }
+  } finally {
+    await connection.close()
+  }
+}
+
+const none = (): undefined => undefined
+
+function refusedRef({ name, reason }: RefusedRef): StoreError {
+  const text = `The remote refuses the ref ${name}, which holders of grants need: ${reason}`
+  return new StoreError('push_rejected', text)
+}
+
+async function note(
+  { session, remote, head }: GrantPlace,
+  { ids, kid, redacted, published: before, isTagged }: OwnGrants,
+  made: OwnPlan['made'],
+  counter: number,
+): Promise<void> {
+  const wraps = made?.wraps?.oid ?? before?.wraps
+  const state = { height: head.height, kid, redacted: redacted.size, grants: ids, isTagged }
+  const published =
+    made === undefined || wraps === undefined
+      ? undefined
+      : { url: remote.url, start: made.start.oid, wraps, ...state, at: session.clock.now() }
+  await changeNotes(session, (file) => {
+    const { [remote.name]: _, ...others } = file.published
+    return {
+      ...file,
+      counter: Math.max(file.counter, counter),
+      published: published === undefined ? others : { ...others, [remote.name]: published },
+    }
+  })
+}
+
+function changeNotes(
+  { objects, grantNotes }: StoreSession,
+  change: (file: GrantsFile) => GrantsFile,
+): Promise<unknown> {
+  return objects.exclusive(() => grantNotes.change(change))
+}
+
+/**
+ * The starts of other devices that lack a redaction of ours, or are older than one seen before.
+ * Without redactions here none is looked at: an old start gives away nothing.
+ */
+async function findOutdated(place: GrantPlace, own: OwnGrants): Promise<readonly RefChange[]> {
+  const { redacted, notes } = own
+  if (redacted.size === 0) return []
+  const { remote, named } = place
+  const outdated: RefChange[] = []
+  for (const ref of startsAmong(named).slice(0, STARTS_MAX)) {
+    const { name, expected } = ref
+    const key = `${remote.name} ${name}`
+    const seen = notes.seen[key]
+    if (name.endsWith(own.name) || expected === undefined) continue
+    if (seen?.oid === expected && seen.redacted === redacted.size) continue
+    const start = await openForeign(place, expected)
+    if (start === undefined) continue
+    const knows = new Set(start.redacted)
+    const isComplete = [...redacted].every((id) => knows.has(id))
+    if (!isComplete || start.counter < (seen?.counter ?? 0)) {
+      outdated.push(ref)
+      continue
+    }
+    const now = { oid: expected, counter: start.counter, redacted: redacted.size }
+    await changeNotes(place.session, (file) => ({ ...file, seen: { ...file.seen, [key]: now } }))
+  }
+  return outdated
+}
+
+/** Undefined unless a member has signed it: no holder believes another one either. */
+async function openForeign(
+  { session, access }: GrantPlace,
+  oid: Oid,
+): Promise<ReturnType<typeof openStartOf> | undefined> {
+  const bytes = await fetchBlob(session, access, oid)
+  if (bytes === undefined) return undefined
+  const { directory, epochs } = await session.reading(({ keyring }) => {
+    return { directory: keyring.directory, epochs: session.epochs }
+  })
+  try {
+    const epoch = epochs.get(kidOfStart(bytes))
+    if (epoch === undefined) return undefined
+    return openStartOf(bytes, epoch, (granter) => findDevice(directory, granter)?.signingKey)
+  } catch (error) {
+    if (error instanceof StoreError) return undefined
+    throw error
+  }
+}
+
+async function fetchBlob(
+  session: StoreSession,
+  access: RemoteAccess,
+  oid: Oid,
+): Promise<Uint8Array | undefined> {
+  const incoming = session.objects.exchange.incoming()
+  const connection = await connectFetch(access)
+  try {
+    const { head } = connection.refs
+    if (head === undefined) return undefined
+    const limits = { bytes: startBytesMax + MEBIBYTE }
+    await connection.fetch({ want: head, wants: [oid], haves: [head], into: incoming, limits })
+    const object = incoming.read(oid)
+    return object?.type === 'blob' ? object.body : undefined
+  } finally {
+    await connection.close()
+    incoming.drop()
+  }
+}

@@ -1,0 +1,175 @@
+// `store.grants` and `store.as(author).grants`: keys that this device lends to machines without one
+// (FORMAT §12). A grant is given once the remote has all that its holder begins with.
+
+import type { WorkOptions } from '../async.ts'
+import { StoreError } from '../errors.ts'
+import type { GrantRole } from '../format/change-record.ts'
+import { hasForbidden, hasSpaceAtEnd } from '../format/characters.ts'
+import { formatId, parseId } from '../format/id.ts'
+import { grantLabelCharactersMax, grantMsDefault, grantMsMax, grantMsMin } from '../limits.ts'
+import type { RemoteOptions } from '../transport/remote-access.ts'
+import type { Author } from './commits/commit-context.ts'
+import type { Grant } from './grants/grants.ts'
+import type { History } from './history/history.ts'
+import { readConsistently } from './history/read-consistently.ts'
+import { checkOptions } from './request-check.ts'
+import type { StoreSession } from './session/session.ts'
+import { chooseRemote, type SyncReport } from './sync/report.ts'
+
+export class StoreGrants {
+  readonly #session: StoreSession
+
+  /** @internal */
+  constructor(session: StoreSession) {
+    this.#session = session
+  }
+
+  /** Every grant that the store has or had, in the order in which they were given. */
+  async list(options: WorkOptions = {}): Promise<readonly Grant[]> {
+    const checked = checkOptions(options)
+    if (await this.#session.reading(({ grants }) => grants.size === 0)) return []
+    // Imported here and below: few devices give grants.
+    const { listGrants } = await import('./grants/grants.ts')
+    const list = (history: History): Promise<readonly Grant[]> => listGrants(this.#session, history)
+    return readConsistently(this.#session, list, checked)
+  }
+}
+
+/** How to reach the remote. */
+interface OnlineOptions {
+  /** The name of a remote; optional if there is only one. */
+  readonly remote?: string | undefined
+  readonly access?: RemoteOptions | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface GrantRequest extends OnlineOptions {
+  /** Default: `writer`, who also changes memories. */
+  readonly role?: GrantRole | undefined
+  /** How long it lasts, in ms: from a minute to 90 days, by default 8 hours. */
+  readonly lastsMs?: number | undefined
+  /** For people, up to 64 characters; kept on this device. */
+  readonly label?: string | undefined
+}
+
+export interface GrantGiven {
+  /** As the author of its holder's changes is shown: `dev_…`. */
+  readonly grantId: string
+  /** `GLKG1-…`, given here and nowhere else. */
+  readonly text: string
+  readonly role: GrantRole
+  readonly label: string
+  readonly expiresAt: number
+  /** The address of the remote, from which the holder begins. */
+  readonly url: string
+}
+
+export interface GrantsEnded {
+  /** `dev_…`, without those that had ended before. */
+  readonly grantIds: readonly string[]
+  /** Why the remote does not know it yet: the next sync tells it. */
+  readonly pending: StoreError | undefined
+}
+
+export class GrantWriter {
+  readonly #session: StoreSession
+  readonly #author: Author
+
+  /** @internal */
+  constructor(session: StoreSession, author: Author) {
+    this.#session = session
+    this.#author = author
+  }
+
+  /**
+   * Gives a grant: the holder of its text reads the store and, as writer, changes memories, until
+   * it ends. Syncs before and after. Rejects with `invalid_input`, `permission_denied`, `not_found`
+   * without a remote, or a remote code; then no grant is left.
+   */
+  async give(request: GrantRequest = {}): Promise<GrantGiven> {
+    const { remote: name, access, signal, ...asked } = checkOptions(request)
+    const terms = checkTerms(asked)
+    const session = this.#session
+    const remotes = session.objects.exchange.remotes()
+    if (remotes.length === 0) throw remotelessError()
+    const { url, name: remote } = chooseRemote(remotes, name)
+    const sync = await this.#syncTo({ remote, access, signal })
+    const { beginGrant, endGrants } = await import('./grants/grants.ts')
+    // The grant is begun on top of the changes of others, if the remote can be reached.
+    await sync()
+    const { commit: _, ...begun } = await beginGrant(session, terms, this.#author)
+    try {
+      const { grants } = await sync()
+      if (grants?.failure !== undefined) throw grants.failure
+    } catch (error) {
+      // No one has its text.
+      await endGrants(session, [begun.grantId], this.#author).catch(() => undefined)
+      throw error
+    }
+    const { role, label } = terms
+    return { ...begun, role, label, url }
+  }
+
+  /**
+   * Ends grants for good, `dev_…`, and syncs. What their holders wrote is kept. Rejects with
+   * `invalid_input`, `not_found` or `permission_denied`.
+   */
+  async end(grantIds: readonly string[], options: OnlineOptions = {}): Promise<GrantsEnded> {
+    if (!Array.isArray(grantIds)) {
+      throw new StoreError('invalid_input', 'The ids of grants must be a list')
+    }
+    const { remote, access, signal } = checkOptions(options)
+    const ids = grantIds.map((id: string) => formatId('device', parseId('device', id)))
+    const { endGrants } = await import('./grants/grants.ts')
+    const ended = await endGrants(this.#session, ids, this.#author)
+    if (this.#session.objects.exchange.remotes().length === 0) {
+      return { grantIds: ended, pending: undefined }
+    }
+    const sync = await this.#syncTo({ remote, access, signal })
+    try {
+      const { grants } = await sync()
+      return { grantIds: ended, pending: grants?.failure }
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+      return { grantIds: ended, pending: error }
+    }
+  }
+
+  async #syncTo(options: OnlineOptions): Promise<() => Promise<SyncReport>> {
+    const { syncStore } = await import('./sync/sync.ts')
+    return () => syncStore(this.#session, this.#author, options)
+  }
+}
+
+function remotelessError(): StoreError {
+  return new StoreError(
+    'not_found',
+    'The holder of a grant begins at a remote: add a remote to the store first',
+  )
+}
+
+function checkTerms({ role = 'writer', lastsMs = grantMsDefault, label = '' }: GrantRequest): {
+  readonly role: GrantRole
+  readonly lastsMs: number
+  readonly label: string
+} {
+  if (role !== 'writer' && role !== 'reader') {
+    throw new StoreError('invalid_input', 'A grant is for a writer or a reader')
+  }
+  if (!Number.isSafeInteger(lastsMs) || lastsMs < grantMsMin || lastsMs > grantMsMax) {
+    throw new StoreError('invalid_input', 'A grant lasts from a minute to 90 days')
+  }
+  const isLabel =
+    typeof label === 'string' &&
+    Array.from(label).length <= grantLabelCharactersMax &&
+    !hasForbidden(label) &&
+    !hasSpaceAtEnd(label)
+  if (!isLabel) {
+    throw new StoreError(
+      'invalid_input',
+      `A label must be text of at most ${grantLabelCharactersMax} characters, without control or ` +
+        'format characters, or white space at its ends',
+    )
+  }
+  return { role, lastsMs, label }
+}

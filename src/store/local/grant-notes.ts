@@ -1,6 +1,6 @@
-// The notes of this device about the grants that it gave (FORMAT §12), sealed, outside the store and
-// next to the anchor: their numbers and labels, and the start and wraps on each remote. A lost file
-// loses labels alone: the numbers follow from the identity and the history.
+// The notes of this device about the grants that it gave (FORMAT §12), sealed and outside the
+// store, next to the anchor: their numbers and labels, and the start and wraps on each remote. A
+// lost file loses labels alone: the numbers follow from the identity and the history.
 
 import { Gate } from '../../async.ts'
 import { hasCode } from '../../errors.ts'

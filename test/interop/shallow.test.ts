@@ -11,13 +11,16 @@ import {
   openDiskObjectStore,
 } from '../../src/git/disk-store/disk-object-store.ts'
 import type { Oid } from '../../src/git/objects/object.ts'
-import type { RemoteAccess } from '../../src/transport/remote-access.ts'
-import { emptyRemote, type Peer, runnable } from '../support/git-peers.ts'
+import type { RefusedRef, RemoteAccess } from '../../src/transport/remote-access.ts'
+import { emptyRemote, type Peer, runnable, sshd } from '../support/git-peers.ts'
+import { startGitolite } from '../support/gitolite.ts'
 import { sample } from '../support/seed.ts'
 import { copyDirectory, git, temporaryDirectory } from '../support/temporary.ts'
+import { requires } from '../support/tools.ts'
 import { fetchPack, listRemote, pushPack } from '../support/transfer.ts'
 import { TestHistory } from '../support/transitions.ts'
 
+const gitolite = requires('gitolite')
 const ALL = 2 ** 31 - 1
 const start = `refs/gitlocket/start/${'a'.repeat(32)}`
 const wraps = `refs/gitlocket/wraps/${'b'.repeat(32)}`
@@ -222,3 +225,35 @@ const pairs = runnable.flatMap(([name, peer]) => {
 
 // By default each exchange with one of the peers.
 test.each(sample(pairs, 3))('over %s, %s', { tags: 'slow' }, (_, __, run) => run())
+
+test.skipIf(gitolite.missing || sshd.missing)(
+  `gitolite takes refs of grants if a rule allows it, and the branch without one${gitolite.note}`,
+  { tags: 'slow' },
+  async () => {
+    const host = await startGitolite('RW refs/heads/main = alice')
+    const access = { url: host.url, ...host.alice }
+    const history = new TestHistory(33)
+    const store = await createDiskObjectStore({ directory: temporaryDirectory() })
+    const push = async (next: Oid | undefined): Promise<readonly RefusedRef[]> => {
+      const expected = history.head
+      const made = history.take(1)
+      await store.exclusive(() => store.commit(made))
+      const oids = made.flatMap(({ objects }) => objects.map(({ oid }) => oid))
+      const pack = await store.exchange.pack(oids)
+      const [blob = ''] = oids
+      const { named } = await listRemote(access)
+      const put = { name: start, expected: named.get(start), next: next ?? blob }
+      return pushPack(access, { expected, next: history.head, pack, others: [put] })
+    }
+    expect(await push(undefined)).toMatchObject([{ name: start, reason: 'hook declined' }])
+    expect(await listRemote(access)).toMatchObject({ head: history.head, named: new Map() })
+    host.allow('RW refs/heads/main = alice', 'RW+CD refs/gitlocket/ = alice')
+    expect(await push(undefined)).toEqual([])
+    expect(await push(history.head)).toEqual([])
+    const { named } = await listRemote(access)
+    const gone = { name: start, expected: named.get(start), next: undefined }
+    expect(await pushPack(access, { others: [gone] })).toEqual([])
+    expect((await listRemote(access)).named).toEqual(new Map())
+    await store.close()
+  },
+)

@@ -2,7 +2,7 @@
 // caller: what it cannot see does not exist for it. Must not know HTTP.
 
 import { CacheBudget } from '../cache-budget.ts'
-import { StoreError } from '../errors.ts'
+import { hasCode, StoreError } from '../errors.ts'
 import type { Settings } from '../format/settings.ts'
 import { sessionStoresMax } from '../limits.ts'
 import type { Page } from '../page.ts'
@@ -215,6 +215,24 @@ export class Host {
       const { actor } = caller
       return this.#parts.pool.use(storeId, (store) => work(store, store.as({ actor })))
     })
+  }
+
+  /**
+   * Works with a store that may be closed at any time, if others need its place: then `work` ends
+   * or throws `store_closed`, and this resolves. Throws `not_found`, and `store_closed` once the
+   * host closes.
+   */
+  async follow(
+    caller: Caller,
+    storeId: string,
+    work: (store: MemoryStore) => Promise<void>,
+  ): Promise<void> {
+    await this.get(caller, storeId)
+    try {
+      await this.#parts.pool.follow(storeId, work)
+    } catch (error) {
+      if (this.#closing !== undefined || !hasCode(error, 'store_closed')) throw error
+    }
   }
 
   /**

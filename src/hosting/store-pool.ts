@@ -81,6 +81,22 @@ export class StorePool {
   }
 
   /**
+   * Works with a store that may be closed at any time, if others need its place: `work` then gets
+   * `store_closed` from it. It is not closed for lack of use. Throws as `use` does.
+   */
+  async follow<T>(storeId: string, work: (store: MemoryStore) => Promise<T>): Promise<T> {
+    const pooled = this.#join(storeId)
+    pooled.followers += 1
+    try {
+      const store = await pooled.opened.finally(() => this.#release(pooled))
+      return await work(store)
+    } finally {
+      pooled.followers -= 1
+      this.#rest(pooled)
+    }
+  }
+
+  /**
    * Closes a store once no one uses it, then runs `erase`; until that has ended, every new use is
    * refused. Throws `not_found` if it is being forgotten already.
    */
@@ -138,12 +154,17 @@ export class StorePool {
       this.#touch(pooled)
       const { storeId } = pooled
       if (this.#closing !== undefined || this.#forgotten.has(storeId)) this.#retire(pooled)
-      else {
-        const { idleMs = idleMsDefault } = this.#options
-        pooled.idle = setTimeout(() => this.#retire(pooled), idleMs).unref()
-      }
+      else this.#rest(pooled)
     } else if (this.#leaving.get(pooled.storeId) === pooled) void this.#shut(pooled)
     this.#makeRoom()
+  }
+
+  /** Closes it after a while, unless someone uses or follows it by then. */
+  #rest(pooled: PooledStore): void {
+    clearTimeout(pooled.idle)
+    if (pooled.users > 0 || pooled.followers > 0 || !this.#open.has(pooled)) return
+    const { idleMs = idleMsDefault } = this.#options
+    pooled.idle = setTimeout(() => this.#retire(pooled), idleMs).unref()
   }
 
   #touch(pooled: PooledStore): void {
@@ -243,6 +264,8 @@ export class PooledStore {
   readonly storeId: string
   /** The requests that use it, or wait until it is open. */
   users = 0
+  /** Those that learn of its changes as long as it is open. */
+  followers = 0
   /** Rejects if it cannot be opened. */
   readonly opened: Promise<MemoryStore>
   /** Resolves when it is closed, or could not be opened. */

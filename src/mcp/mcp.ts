@@ -2,7 +2,7 @@
 // HTTP, in the protocol of 2026 and in those of 2025. Decides nothing.
 
 import type { Readable, Writable } from 'node:stream'
-import { createMcpHandler, type Server } from '@modelcontextprotocol/server'
+import { createMcpHandler, type McpRequestContext, type Server } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { toHex } from '../bytes.ts'
 import { type Clock, systemClock } from '../clock.ts'
@@ -23,11 +23,14 @@ import { renderPrompt } from '../memory-tool/prompt.ts'
 import { turnOrder } from '../memory-tool/run-command.ts'
 import { ToolSpace } from '../memory-tool/tool-space.ts'
 import { checkStorePath } from '../operations/actions.ts'
+import { surfaceOf } from '../operations/error-surface.ts'
 import type { HostedCall, HostedRoute } from '../operations/hosted.ts'
 import type { Access } from '../operations/operation.ts'
 import type { Author } from '../store/commits/commit-context.ts'
 import { inRegexTurn, type Searcher } from '../store/search/regex-turns.ts'
 import { AuthorResolver, clientName, keySession, runSession } from './author.ts'
+import { answerListen, type ListenTerms } from './change-stream.ts'
+import { Feeds } from './feed.ts'
 import { makeServer, type Served } from './protocol.ts'
 import { LineTransport } from './stdio.ts'
 import { notifyOfChanges } from './subscriptions.ts'
@@ -88,9 +91,11 @@ export async function serveMcp(
   const common = commonOf(options)
   const ending = new AbortController()
   let listening: Server | undefined
+  let subscribed: Set<string> | undefined
   const listen = (): void =>
     notifyOfChanges(reached.mounts, {
       server: () => listening,
+      subscribed: () => subscribed,
       drained: () => transport.drained(),
       tell: common.tell,
       signal: ending.signal,
@@ -99,8 +104,8 @@ export async function serveMcp(
   const authors = new AuthorResolver(authorOf(options), undefined, options.session)
   const served = serve(reached, authors, { ...common, inOrder: turnOrder() })
   const serverFor = ({ era }: { readonly era: string }): Server => {
-    if (era !== 'modern') return makeServer(served)
-    listening = makeServer({ ...served, mayListen: true })
+    subscribed = era === 'modern' ? undefined : new Set()
+    listening = makeServer({ ...served, mayListen: era === 'modern', subscribed })
     return listening
   }
   const handle = serveStdio(serverFor, { transport, maxSubscriptions: SUBSCRIPTIONS_MAX })
@@ -119,26 +124,72 @@ export async function mcpHandler(
   const reached = await reachedBy(stores, options)
   const common = { ...commonOf(options), inOrder }
   const authorFor = authorOf(options)
-  return (request) =>
-    handleHttp(request, (name) =>
-      serve(reached, new AuthorResolver(authorFor, name, options.session), common),
-    )
+  const listenTerms = listenTermsOf(common.tell)
+  const servedFor = (name: unknown): Served =>
+    serve(reached, new AuthorResolver(authorFor, name, options.session), common)
+  return async (request) => {
+    try {
+      return await handleHttp(request, { reached, servedFor, listenTerms })
+    } catch (error) {
+      if (error instanceof StoreError) return refusedRequest(error.message, surfaceOf(error).status)
+      throw error
+    }
+  }
+}
+
+async function isTrue(): Promise<boolean> {
+  return true
+}
+
+/** For a program that admits requests itself, and ends streams by cancelling them. */
+function listenTermsOf(tell: ListenTerms['tell']): () => ListenTerms {
+  const feeds = new Feeds()
+  const closing = new AbortController().signal
+  let open = 0
+  return () => {
+    if (open >= SUBSCRIPTIONS_MAX) {
+      throw new StoreError('rate_limited', `There are ${SUBSCRIPTIONS_MAX} subscriptions already`)
+    }
+    open += 1
+    const ended = (): void => {
+      open -= 1
+    }
+    return { feeds, closing, isAdmitted: isTrue, isSameReach: isTrue, tell, ended }
+  }
 }
 
 /** The route `/mcp` of a server, for its option `routes`. */
 export function mcpRoute(options: Pick<McpOptions, 'version'> = {}): HostedRoute {
   const { version = VERSION } = options
+  const feedsOf = new WeakMap<Host, Feeds>()
   return {
     path: '/mcp',
     handle: async (call) => {
       const reached = await hostedSpace(call)
-      const { caller, request, tell, joinTrace } = call
-      return handleHttp(request, (name) => {
-        const authors = new AuthorResolver((given) => hostedAuthor(caller, given), name)
-        return serve(reached, authors, { version, tell, inOrder, joinTrace })
+      const { host, caller, request, tell, joinTrace } = call
+      return handleHttp(request, {
+        reached,
+        servedFor: (name) => {
+          const authors = new AuthorResolver((given) => hostedAuthor(caller, given), name)
+          return serve(reached, authors, { version, tell, inOrder, joinTrace })
+        },
+        listenTerms: () => {
+          const feeds = feedsOf.get(host) ?? new Feeds()
+          feedsOf.set(host, feeds)
+          const isSameReach = async () => isSame(reached, await hostedSpace(call))
+          return { ...call.beginStream(), feeds, isSameReach, tell }
+        },
       })
     },
   }
+}
+
+function isSame({ mounts: before }: ReachedMounts, { mounts: now }: ReachedMounts): boolean {
+  return now.map(reachOf).join('\n') === before.map(reachOf).join('\n')
+}
+
+function reachOf({ name, storeId }: Mount): string {
+  return `${storeId} ${name}`
 }
 
 /** Each request of HTTP has one call, and waits for its answer before it makes the next. */
@@ -246,20 +297,30 @@ const SESSION_HEADER = 'mcp-session-id'
 const SESSION_BYTES = 16
 const INVALID_REQUEST = -32_600
 
-/** `servedFor` gets the name that is known before the request is read by the protocol. */
-async function handleHttp(
-  request: Request,
-  servedFor: (name: unknown) => Served,
-): Promise<Response> {
+interface HttpService {
+  readonly reached: ReachedMounts
+  /** Gets the name that is known before the request is read by the protocol. */
+  readonly servedFor: (name: unknown) => Served
+  /** Throws `rate_limited`. */
+  readonly listenTerms: () => ListenTerms
+}
+
+async function handleHttp(request: Request, service: HttpService): Promise<Response> {
   const body = await bodyOf(request)
   // One request of many calls would be many for which one was let in.
   if (Array.isArray(body))
     return refusedRequest('Batches are not taken: send one message a request')
   const asked = Reflect.has(Object(body), 'method') ? Reflect.get(Object(body), 'method') : ''
-  const isFirst = asked === 'initialize'
-  const served = servedFor(nameIn(request.headers.get(SESSION_HEADER)))
-  const handler = createMcpHandler(() => makeServer(served), { maxSubscriptions: 0 })
+  const served = service.servedFor(nameIn(request.headers.get(SESSION_HEADER)))
+  const serverFor = ({ era }: McpRequestContext): Server =>
+    makeServer({ ...served, mayListen: era === 'modern' })
+  if (asked === 'subscriptions/listen') {
+    const { mounts } = service.reached
+    return answerListen({ request, body, serverFor }, mounts, service.listenTerms)
+  }
+  const handler = createMcpHandler(serverFor, { maxSubscriptions: 0 })
   const response = await handler.fetch(request, body === undefined ? {} : { parsedBody: body })
+  const isFirst = asked === 'initialize'
   return isFirst && response.ok ? withSession(response, clientNameIn(body)) : response
 }
 
@@ -289,7 +350,7 @@ function nameIn(session: string | null): string | undefined {
   return session === null ? undefined : session.replace(/\.[^.]*$/, '')
 }
 
-function refusedRequest(message: string): Response {
+function refusedRequest(message: string, status = 400): Response {
   const error = { jsonrpc: '2.0', id: null, error: { code: INVALID_REQUEST, message } }
-  return Response.json(error, { status: 400 })
+  return Response.json(error, { status })
 }

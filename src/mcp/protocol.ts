@@ -40,8 +40,10 @@ export interface Served {
   readonly tell: (error: unknown) => void
   /** Runs calls in the order in which they were made. */
   readonly inOrder: <T>(effect: Effect, run: () => Promise<T>) => Promise<T>
-  /** Clients may subscribe to changes of the resources. */
+  /** Clients may subscribe to changes of the resources, in the protocol of 2026. */
   readonly mayListen?: boolean | undefined
+  /** The addresses to which a client of 2025 subscribes; undefined if it may not. */
+  readonly subscribed?: Set<string> | undefined
 }
 
 const all: ReadonlyMap<string, Tool> = new Map(
@@ -49,8 +51,11 @@ const all: ReadonlyMap<string, Tool> = new Map(
 )
 
 export function makeServer(served: Served): Server {
-  const { space, instructions, version, mayListen = false } = served
-  const resources = mayListen ? { listChanged: true, subscribe: true } : {}
+  const { space, instructions, version, mayListen = false, subscribed } = served
+  const resources = {
+    ...(mayListen && { listChanged: true }),
+    ...((mayListen || subscribed !== undefined) && { subscribe: true }),
+  }
   const server = new Server(
     { name: 'gitlocket', title: 'gitlocket', version },
     { capabilities: { tools: {}, resources }, instructions },
@@ -81,7 +86,24 @@ export function makeServer(served: Served): Server {
     if (found === undefined) throw new ResourceNotFoundError(params.uri)
     return { contents: [found] }
   })
+  if (subscribed !== undefined) handleSubscriptions(server, space, subscribed)
   return server
+}
+
+/** Those of 2025: each address by a request of its own. A memory may be created there later. */
+function handleSubscriptions(server: Server, space: ToolSpace, subscribed: Set<string>): void {
+  server.setRequestHandler('resources/subscribe', ({ params: { uri } }) => {
+    if (findPlace(space, uri) === undefined) throw new ResourceNotFoundError(uri)
+    if (subscribed.size >= SUBSCRIBED_MAX) {
+      throw invalid(`A client may subscribe to ${SUBSCRIBED_MAX} addresses`)
+    }
+    subscribed.add(uri)
+    return {}
+  })
+  server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
+    subscribed.delete(uri)
+    return {}
+  })
 }
 
 /** Those that may change something only where one may: a call of them is refused elsewhere. */
@@ -133,6 +155,8 @@ function invalid(message: string): ProtocolError {
 
 const SCHEME = 'memory://'
 const PAGE = 100
+/** Addresses of one client of 2025. */
+const SUBSCRIBED_MAX = 1000
 /** As JSON, of a memory that is read as a resource. */
 const TEXT_BYTES_MAX = 1_000_000
 

@@ -17,6 +17,8 @@ const pendingMax = 64
 
 type RequestId = string | number
 
+const LISTEN = 'subscriptions/listen'
+
 export class LineTransport implements Transport {
   onclose?: () => void
   onerror?: (error: Error) => void
@@ -86,10 +88,13 @@ export class LineTransport implements Transport {
   }
 
   #receive(message: JSONRPCMessage): void {
-    if (isListening(message)) {
+    const method = isJSONRPCRequest(message) ? message.method : undefined
+    if (method === LISTEN || method === 'resources/subscribe') {
       this.#listen?.()
       this.#listen = undefined
-    } else if (isJSONRPCRequest(message)) this.#pending.add(message.id)
+    }
+    // A subscription of 2026 is answered only when it ends, so nothing waits for that.
+    if (isJSONRPCRequest(message) && method !== LISTEN) this.#pending.add(message.id)
     if (this.#pending.size >= pendingMax) this.#input.pause()
     this.onmessage?.(message)
     // A request that is cancelled gets no answer.
@@ -108,9 +113,4 @@ export class LineTransport implements Transport {
     if (this.#hasEnded && this.#pending.size === 0) this.#feed.end()
     if (!this.#hasEnded && this.#pending.size < pendingMax) this.#input.resume()
   }
-}
-
-/** A subscription is answered only when it ends, so nothing waits for that. */
-function isListening(message: JSONRPCMessage): boolean {
-  return isJSONRPCRequest(message) && message.method === 'subscriptions/listen'
 }

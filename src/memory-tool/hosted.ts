@@ -57,6 +57,7 @@ function mountOf(host: Host, caller: Caller, store: HostedStore, name: string): 
     instructions: caller.instructions.get(storeId),
     root: '/',
     use: (work) => host.use(caller, storeId, (open, me) => work({ store: open, me, access })),
+    follow: (work) => host.follow(caller, storeId, work),
   }
 }
 

@@ -33,6 +33,11 @@ export interface Mount extends MountInfo {
   readonly use: Use
   /** Like `use`, but waits for a turn first. Only a server has turns. */
   readonly useInTurn?: Use
+  /**
+   * Works with the store for as long as it is open; resolves if it was closed to make room, and may
+   * be called again then. Left out where nothing but its owner closes a store.
+   */
+  readonly follow?: (work: (store: MemoryStore) => Promise<void>) => Promise<void>
 }
 
 /** Throws `invalid_input`. */

@@ -47,6 +47,16 @@ export interface HostedCall {
   readonly tell: (error: unknown) => void
   /** For a protocol that carries a `traceparent` in its body. The header takes precedence. */
   readonly joinTrace: (traceparent: unknown) => void
+  /** For an answer without an end of its own. Throws `rate_limited`. */
+  readonly beginStream: () => StreamTerms
+}
+
+/** The terms of an answer that the client or one of these ends. */
+export interface StreamTerms {
+  /** Aborted when the server closes. */
+  readonly closing: AbortSignal
+  /** Whether the credential of the request is still valid. */
+  readonly isAdmitted: () => Promise<boolean>
 }
 
 /** A path of a server that an adapter of another protocol answers: `mcpRoute` makes one. */

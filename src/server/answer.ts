@@ -12,6 +12,10 @@ import type { Wire } from '../operations/wire.ts'
 export interface HttpAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
+  readonly body: string | ReadableStream<Uint8Array>
+}
+
+export interface TextAnswer extends HttpAnswer {
   readonly body: string
 }
 
@@ -34,7 +38,7 @@ export function jsonAnswer(
   status: number,
   json: unknown,
   headers: Readonly<Record<string, string>>,
-): HttpAnswer {
+): TextAnswer {
   return { status, headers: { ...always, ...headers }, body: JSON.stringify(json) }
 }
 
@@ -45,7 +49,7 @@ export function textAnswer(body: string): HttpAnswer {
 }
 
 /** Refuses a request that has no route or caller to name. */
-export function refusalOf(error: unknown): HttpAnswer {
+export function refusalOf(error: unknown): TextAnswer {
   const requestId = newRequestId()
   const { status, headers, body } = errorAnswer(error, requestId)
   return jsonAnswer(status, body, { ...headers, 'request-id': requestId })
@@ -63,6 +67,11 @@ export async function send(answer: HttpAnswer, connection: Connection): Promise<
   if (incoming === undefined || outgoing === undefined) {
     return new Response(body, { status, headers })
   }
+  if (typeof body !== 'string') {
+    outgoing.writeHead(status, headers)
+    void pump(body, outgoing).catch(() => outgoing.destroy())
+    return RESPONSE_ALREADY_SENT
+  }
   // The body may have come with the headers, and be parsed after them.
   if (!incoming.complete) await new Promise(setImmediate)
   const length = Buffer.byteLength(body)
@@ -77,6 +86,23 @@ export async function send(answer: HttpAnswer, connection: Connection): Promise<
     outgoing.once('close', () => clearTimeout(end))
   }
   return RESPONSE_ALREADY_SENT
+}
+
+/** Reads no more of a stream than the client takes, and cancels it when the client leaves. */
+async function pump(body: ReadableStream<Uint8Array>, outgoing: ServerResponse): Promise<void> {
+  const reader = body.getReader()
+  const closed = new Promise<void>((resolve) => whenSent({ outgoing }, resolve))
+  void closed.then(() => reader.cancel()).catch(() => undefined)
+  try {
+    for (;;) {
+      const { value } = await reader.read()
+      if (value === undefined) break
+      const isTaken = outgoing.write(value)
+      if (!isTaken) await Promise.race([new Promise((go) => outgoing.once('drain', go)), closed])
+    }
+  } finally {
+    outgoing.end()
+  }
 }
 
 /** Calls it when the answer has left, or the client has. */

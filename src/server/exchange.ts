@@ -2,11 +2,16 @@
 // is looked at before the credential.
 
 import type { Clock } from '../clock.ts'
-import { StoreError } from '../errors.ts'
+import { hasCode, StoreError } from '../errors.ts'
 import type { Caller } from '../hosting/credentials.ts'
 import type { Host } from '../hosting/host.ts'
 import { KIBIBYTE, MEBIBYTE } from '../limits.ts'
-import { checkMayCall, type HostedCall, type HostedRoute } from '../operations/hosted.ts'
+import {
+  checkMayCall,
+  type HostedCall,
+  type HostedRoute,
+  type StreamTerms,
+} from '../operations/hosted.ts'
 import {
   type HttpAnswer,
   type Connection,
@@ -36,6 +41,8 @@ export interface ExchangeContext {
   readonly doorways: Doorways
   readonly limits: KeyLimits
   readonly bodyBytesMax: number
+  /** Aborted when the server closes. */
+  readonly closing: AbortSignal
   readonly log: (line: LogLine) => void
 }
 
@@ -51,6 +58,8 @@ interface Found {
 /** Set aside for an answer until its size is known: for a page of a list, and for any other. */
 const PAGE_BYTES = 4 * MEBIBYTE
 const ANSWER_BYTES = 128 * KIBIBYTE
+/** What a stream holds for a client that reads slowly. */
+const STREAM_BYTES = 128 * KIBIBYTE
 
 /** `parameters` are those of the path. */
 export async function exchange(
@@ -114,9 +123,9 @@ async function answerTo(
   return jsonAnswer(200, await operation.run({ host, caller, clock }, input), {})
 }
 
-/** What another adapter answers, as a whole. */
+/** What another adapter answers: as a whole, unless it began a stream. */
 async function answerOfGuest(
-  { host, bodyBytesMax }: ExchangeContext,
+  { host, bodyBytesMax, closing }: ExchangeContext,
   request: Request,
   route: HostedRoute,
   {
@@ -137,16 +146,28 @@ async function answerOfGuest(
   const joinTrace = (traceparent: unknown): void => {
     found.trace ??= findTrace(traceparent)
   }
-  const response = await route.handle({
-    host,
-    caller,
-    request: received,
-    searcher,
-    tell,
-    joinTrace,
-  })
-  const own = Object.fromEntries(response.headers)
-  return { ...jsonAnswer(response.status, '', own), body: await response.text() }
+  let isStream = false
+  const beginStream = (): StreamTerms => {
+    lease.beginStream()
+    isStream = true
+    return { closing, isAdmitted: async () => isAdmitted(headers, host) }
+  }
+  const call = { host, caller, request: received, searcher, tell, joinTrace, beginStream }
+  const response = await route.handle(call)
+  const own = { ...Object.fromEntries(response.headers), 'cache-control': 'no-store' }
+  const answered = jsonAnswer(response.status, '', own)
+  const stream = isStream ? response.body : null
+  return { ...answered, body: stream ?? (await response.text()) }
+}
+
+async function isAdmitted(headers: Headers, host: Host): Promise<boolean> {
+  try {
+    await authenticate(headers, host)
+    return true
+  } catch (error) {
+    if (hasCode(error, 'unauthenticated')) return false
+    throw error
+  }
 }
 
 /**
@@ -178,7 +199,7 @@ function searcherOf(
 /** An answer that the client does not read takes memory as long as it waits. */
 function keepUntilSent({ lease }: Found, { body }: HttpAnswer, connection: Connection): void {
   if (lease === undefined) return
-  lease.holdOnly(body.length)
+  lease.holdOnly(typeof body === 'string' ? body.length : STREAM_BYTES)
   const { leave } = lease
   whenSent(connection, leave)
 }

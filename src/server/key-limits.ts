@@ -10,6 +10,7 @@ type LimitsOfKeys = Pick<ServerLimits, keyof ServerLimits & `${string}PerKey`>
 
 interface KeyUse {
   inFlight: number
+  streams: number
   readonly requests: Allowance
   readonly matching: Allowance
   readonly held: HeldBytes
@@ -25,6 +26,8 @@ export interface Lease {
   readonly checkMatching: () => void
   /** It has matched for that long. */
   readonly matched: (ms: number) => void
+  /** Its answer will have no end of its own. Throws `rate_limited`. Once. */
+  readonly beginStream: () => void
   /** Once, when the answer of the request has left. */
   readonly leave: () => void
 }
@@ -49,13 +52,14 @@ export class KeyLimits {
     }
     use.requests.use(1)
     use.inFlight += 1
-    return leaseOf(use, session, this.#clock)
+    return leaseOf(use, session, this.#clock, this.#limits.streamsPerKey)
   }
 
   #newUse(now: number): KeyUse {
     const { requestsPerSecondPerKey, heldBytesPerKey, matchingMsPerMinutePerKey } = this.#limits
     return {
       inFlight: 0,
+      streams: 0,
       requests: new Allowance(requestsPerSecondPerKey, 1000, now),
       matching: new Allowance(matchingMsPerMinutePerKey, 60_000, now),
       held: new HeldBytes(heldBytesPerKey),
@@ -63,8 +67,9 @@ export class KeyLimits {
   }
 }
 
-function leaseOf(use: KeyUse, session: string, clock: Clock): Lease {
+function leaseOf(use: KeyUse, session: string, clock: Clock, streamsMax: number): Lease {
   let held = 0
+  let streams = 0
   const holdOnly = (bytes: number): void => {
     const before = held
     held = bytes
@@ -85,8 +90,19 @@ function leaseOf(use: KeyUse, session: string, clock: Clock): Lease {
       )
     },
     matched: (ms) => use.matching.use(ms),
+    beginStream: () => {
+      if (use.streams >= streamsMax) {
+        throw new StoreError(
+          'rate_limited',
+          `An API key has at most ${streamsMax} streams at a time: end some first`,
+        )
+      }
+      streams = 1
+      use.streams += streams
+    },
     leave: () => {
       use.inFlight -= 1
+      use.streams -= streams
       holdOnly(0)
     },
   }

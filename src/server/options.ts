@@ -39,6 +39,8 @@ export interface ServerLimits {
   readonly closeMs: number
   readonly inFlightPerKey: number
   readonly requestsPerSecondPerKey: number
+  /** Answers without an end, such as subscriptions of the Model Context Protocol. */
+  readonly streamsPerKey: number
   /** Bodies and answers of its requests, together: what needs more waits. */
   readonly heldBytesPerKey: number
   /** How long regular expressions of its requests may take in a minute, in threads of their own. */
@@ -87,6 +89,7 @@ export const limitsDefault: ServerLimits = {
   closeMs: 10_000,
   inFlightPerKey: 512,
   requestsPerSecondPerKey: 10_000,
+  streamsPerKey: 64,
   // For a server that may hold 512 MiB: sixteen lists, or 512 requests of other kinds.
   heldBytesPerKey: 64 * MEBIBYTE,
   // Two threads match 120 s in a minute, and one search for 2 s at most.

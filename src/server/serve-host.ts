@@ -1,5 +1,6 @@
 // Opens a data directory and serves its stores, with a socket or without.
 
+import { setMaxListeners } from 'node:events'
 import { Hono } from 'hono'
 import { systemClock } from '../clock.ts'
 import { StoreError } from '../errors.ts'
@@ -67,19 +68,19 @@ interface OpenServer {
 function serveHost(host: Host, options: HttpOptions, metrics: Metrics | undefined): Server {
   const limits = { ...limitsDefault, ...options.limits }
   const clock = options.clock ?? systemClock
+  const closing = new AbortController()
+  // Each stream listens to it.
+  setMaxListeners(0, closing.signal)
   let isDraining = false
+  const log: ExchangeContext['log'] = (line) => {
+    metrics?.countRequest(line)
+    options.log?.(line)
+  }
+  const doorways = { hosts: hostsOf(options), origins: new Set(options.allowedOrigins) }
+  const { bodyBytes: bodyBytesMax } = limits
+  const bounds = { doorways, limits: new KeyLimits(limits, clock), bodyBytesMax }
   const app = makeApp(
-    {
-      host,
-      clock,
-      doorways: { hosts: hostsOf(options), origins: new Set(options.allowedOrigins) },
-      limits: new KeyLimits(limits, clock),
-      bodyBytesMax: limits.bodyBytes,
-      log: (line) => {
-        metrics?.countRequest(line)
-        options.log?.(line)
-      },
-    },
+    { host, clock, ...bounds, closing: closing.signal, log },
     options.routes ?? [],
     async () => (isDraining ? 'draining' : readinessOf(host)),
   )
@@ -96,6 +97,7 @@ function serveHost(host: Host, options: HttpOptions, metrics: Metrics | undefine
     },
     close: async () => {
       isDraining = true
+      closing.abort()
       const opened = await listening?.catch(() => undefined)
       await opened?.listener.close()
       await metrics?.close()

@@ -203,15 +203,9 @@ test('a client that is refused gets no session', async () => {
   expect([refused.status, refused.headers.get('mcp-session-id')]).toEqual([406, null])
 })
 
-test('a stream of notifications is refused, and ends', async () => {
-  const meta = {
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientInfo': { name: 'x', version: '1' },
-    'io.modelcontextprotocol/clientCapabilities': {},
-  }
-  const params = { _meta: meta, notifications: { resourcesListChanged: true } }
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params })
-  const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' }
-  const answer = await send({ body, headers })
-  expect(await answer.text()).toContain('"error"')
+test('clients of 2025 are offered no subscriptions', async () => {
+  const caller = await connect('2025-11-25')
+  expect(caller.client.getServerCapabilities()?.resources).toEqual({})
+  const asked = caller.client.subscribeResource({ uri: 'memory://rules/r.md' })
+  await expect(asked).rejects.toThrow('Method not found')
 })

@@ -15,10 +15,9 @@ interface Heard {
   readonly heard: string[]
 }
 
-async function listen(
+async function connect(
   store: MemoryStore,
-  filter: SubscriptionFilter,
-  options: McpOptions = {},
+  options: Parameters<typeof connectTo>[1] = {},
 ): Promise<Heard> {
   const { caller } = await connectTo(store, options)
   const heard: string[] = []
@@ -28,6 +27,15 @@ async function listen(
   caller.client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
     heard.push(params.uri)
   })
+  return { caller, heard }
+}
+
+async function listen(
+  store: MemoryStore,
+  filter: SubscriptionFilter,
+  options: McpOptions = {},
+): Promise<Heard> {
+  const { caller, heard } = await connect(store, options)
   const { honoredFilter } = await caller.client.listen(filter)
   expect(honoredFilter).toEqual(filter)
   return { caller, heard }
@@ -101,11 +109,28 @@ test('a 65th subscription is refused', async () => {
   await expect(caller.client.listen(filter)).rejects.toThrow('Subscription limit reached')
 })
 
-test('clients of 2025 are offered no subscriptions', async () => {
-  const { store } = await newStore()
-  const { caller } = await connectTo(store, { era: '2025-11-25' })
-  expect(caller.client.getServerCapabilities()?.resources).toEqual({})
-})
+test.each(['2025-11-25', '2025-06-18'] as const)(
+  'a client of %s is told of the memories that it subscribes to',
+  async (era) => {
+    const { store } = await newStore()
+    const me = store.as(author)
+    const { caller, heard } = await connect(store, { era, path: '/team' })
+    expect(caller.client.getServerCapabilities()?.resources).toEqual({ subscribe: true })
+    const [uri, other] = [`${base}/a.md`, `${base}/b.md`]
+    await caller.client.subscribeResource({ uri })
+    await caller.client.subscribeResource({ uri: other })
+    await me.write('/private.md', 'one')
+    await me.write('/team/c.md', 'one')
+    await me.write('/team/a.md', 'one')
+    await vi.waitFor(() => expect(heard).toEqual([uri]))
+    await caller.client.unsubscribeResource({ uri: other })
+    await me.write('/team/b.md', 'one')
+    await me.write('/team/a.md', 'two')
+    await vi.waitFor(() => expect(heard).toEqual([uri, uri]))
+    const outside = caller.client.subscribeResource({ uri: 'memory://elsewhere/a.md' })
+    await expect(outside).rejects.toThrow('not found')
+  },
+)
 
 test('lists and reads may be cached by the client alone', async () => {
   const { store } = await newStore()

@@ -183,6 +183,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
     'git',
     'store',
     'cli',
+    'src/mcp/feed.ts',
     'tour',
     'src/hosting/audit-export.ts',
     'src/operations/console/subject.ts',

@@ -13,6 +13,7 @@ function limitsOf(options: Partial<ServerLimits>): KeyLimits {
   const all = {
     inFlightPerKey: 100,
     requestsPerSecondPerKey: 100,
+    streamsPerKey: 2,
     heldBytesPerKey: 100,
     matchingMsPerMinutePerKey: 6000,
     ...options,
@@ -43,6 +44,17 @@ describe('requests in a second', () => {
     now += 500
     ask(one)
   })
+})
+
+test('the streams of a key are counted until they have left', () => {
+  const limits = limitsOf({})
+  const [first, second, third] = ['one', 'other', 'one'].map((who) => limits.enter('key', who))
+  first?.beginStream()
+  second?.beginStream()
+  expect(() => third?.beginStream()).toThrow(limited)
+  limits.enter('another key', 'one').beginStream()
+  first?.leave()
+  third?.beginStream()
 })
 
 describe('the time for regular expressions', () => {

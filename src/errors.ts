@@ -58,6 +58,8 @@ export type StorageCode =
 /** A remote failed or cannot be reached. Local work is safe. */
 export type RemoteCode =
   | 'membership_pending'
+  | 'grant_expired'
+  | 'history_needed'
   | 'remote_unreachable'
   | 'remote_timeout'
   | 'remote_busy'
@@ -109,6 +111,7 @@ export type VerificationCode =
   | 'grant_ended'
   | 'wraps_malformed'
   | 'start_malformed'
+  | 'start_false'
   | 'record_role'
   | 'device_signature_invalid'
   | 'record_sequence'

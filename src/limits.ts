@@ -32,8 +32,12 @@ export const grantMsDefault: number = 8 * 3_600_000
 export const grantMsMin: number = 60_000
 export const grantMsMax: number = 90 * 86_400_000
 export const grantLabelCharactersMax: number = 64
+/** A blob of wraps has 608 bytes for each, and a header. */
+export const wrapsBytesMax: number = MEBIBYTE
 /** FORMAT §13. */
 export const startBytesMax: number = 64 * MEBIBYTE
+/** How many commits a clone that began with a start fetches at most, to go on from there. */
+export const historyDepthMax: number = 20_000
 export const commitBytesMax: number = 32 * MEBIBYTE
 /** FORMAT §7. */
 export const keyringBytesMax: number = 4 * MEBIBYTE

@@ -93,6 +93,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     sync,
     pull: sync,
     push: sync,
+    fetch: () => import('./commands/sharing/fetch.ts'),
     conflicts: () => import('./commands/sharing/conflicts.ts'),
     'remote add': remote,
     'remote list': remote,

@@ -24,7 +24,11 @@ export interface DefaultPlaces {
  * Absolute paths. docs/CLI.md lists the variables. Reading a place that depends on the home
  * directory throws what `homeDirectoryOf` throws.
  */
-export function defaultPlaces(variables: Variables): DefaultPlaces {
+export function defaultPlaces(
+  variables: Variables,
+  /** Of the clone of a grant's holder, which is no place for a device's store. */
+  cloneName?: string,
+): DefaultPlaces {
   const below = (name: string, fallback: string, file = ''): string =>
     join(baseDirectoryOf(variables, name, fallback), 'gitlocket', file)
   const named = (name: string): string | undefined => {
@@ -34,7 +38,8 @@ export function defaultPlaces(variables: Variables): DefaultPlaces {
   const data = ['XDG_DATA_HOME', '.local/share'] as const
   return {
     get directory() {
-      return named('GITLOCKET_STORE') ?? below(...data, 'store')
+      const file = cloneName === undefined ? 'store' : join('grants', cloneName)
+      return named('GITLOCKET_STORE') ?? below(...data, file)
     },
     get stateDirectory() {
       return named('GITLOCKET_STATE_DIRECTORY') ?? below('XDG_STATE_HOME', '.local/state')

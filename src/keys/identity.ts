@@ -9,6 +9,7 @@ import { StoreError } from '../errors.ts'
 import { type CheckedText, decodeChecked, encodeChecked } from '../format/checked-text.ts'
 import { signDeviceKeys } from '../format/device-keys.ts'
 import { deviceIdOf, formatId } from '../format/id.ts'
+import type { EpochKeys } from './epoch.ts'
 
 /** The secret of a device. Keep it in a file that only its owner can read, outside every store. */
 export interface Identity {
@@ -22,6 +23,24 @@ export interface Identity {
   readonly localSecret: Uint8Array
   /** The 96 bytes from which all the fields above are derived. */
   readonly secret: Uint8Array
+  /** @internal Set for the holder of a grant, which has no slot in a keyring. */
+  readonly grant?: HeldAccess | undefined
+}
+
+/** What the holder of a grant has in place of a slot. */
+export interface HeldAccess {
+  /** The Ed25519 public key of the device that gave it. */
+  readonly granterKey: Uint8Array
+  /** Where the granter keeps wraps and start at the remote. */
+  readonly refs: { readonly wraps: string; readonly start: string }
+  /** The keys of an epoch; undefined if no wrap had them. */
+  epochOf(kid: string): EpochKeys | undefined
+  /**
+   * Keeps the keys in the granter's wraps. Older wraps add keys of older epochs. Throws
+   * `wraps_malformed`, `device_signature_invalid`, `keyring_mismatch`, `upgrade_required`, or
+   * `grant_expired` if they have none for this grant.
+   */
+  learn(wraps: Uint8Array): EpochKeys
 }
 
 const identityForm: CheckedText = {

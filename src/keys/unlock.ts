@@ -30,6 +30,9 @@ const wrongKey = {
     'passphrase or recovery key must enrol it',
   passphrase: 'The passphrase is wrong',
   recovery: 'The recovery key is wrong or was replaced',
+  grant:
+    'The keys of the store have changed since the device that gave the grant last synced: the ' +
+    'grant opens the store again once that device has synced, unless it was removed',
   operator: 'The operator secret does not open this store, or does not any more',
 } as const
 
@@ -48,7 +51,7 @@ export async function openWith(
 ): Promise<OpenedSlot> {
   switch (unlock.type) {
     case 'identity':
-      return { epoch: await openDeviceSlot(file, unlock.identity, signal), recovery: undefined }
+      return { epoch: await openOwn(file, unlock.identity, signal), recovery: undefined }
     case 'passphrase':
       return openWithPassphrase(file, unlock.passphrase, signal)
     case 'recovery': {
@@ -62,6 +65,15 @@ export async function openWith(
     default:
       return unlock satisfies never
   }
+}
+
+async function openOwn(
+  file: KeyringFile,
+  identity: Identity,
+  signal: AbortSignal | undefined,
+): Promise<AuditKeys | EpochKeys> {
+  if (identity.grant === undefined) return openDeviceSlot(file, identity, signal)
+  return identity.grant.epochOf(file.kid) ?? refuse('grant')
 }
 
 function recoveryKeyFor(storeId: string, text: string): Uint8Array {

@@ -171,6 +171,8 @@ export interface GrantKeys {
   readonly grantId: string
   readonly signing: SigningKeyPair
   readonly wrap: EnvelopeKeys
+  /** 32 bytes that protect the files of a holder's clone. */
+  readonly localSecret: Uint8Array
 }
 
 const form: CheckedText = {
@@ -233,6 +235,8 @@ export function grantKeysOf({
   const root = keyedHash(32, secret, ROOT_LABEL, fromHex(storeId))
   const signing = signingKeyPair(deriveKey(root, 2, CONTEXT))
   const [key, saltKey] = [deriveKey(root, 1, CONTEXT), deriveKey(root, 3, CONTEXT)]
+  const localSecret = deriveKey(root, 4, CONTEXT)
   wipe(root)
-  return { grantId: grantIdOf(signing.publicKey), signing, wrap: { kid: zeroId, key, saltKey } }
+  const wrap = { kid: zeroId, key, saltKey }
+  return { grantId: grantIdOf(signing.publicKey), signing, wrap, localSecret }
 }

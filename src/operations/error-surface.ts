@@ -181,6 +181,13 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
       'GIT_SSL_CAINFO or http.sslCAInfo of git, and for ssh, connect once by hand',
   ),
   membership_pending: row(409, 'conflict_error', 13, 'Run `gitlocket sync`, and then this again'),
+  grant_expired: refused('Have a device of the store give another one: `gitlocket grant give`'),
+  history_needed: row(
+    409,
+    'conflict_error',
+    4,
+    'Run `gitlocket fetch --all`, which fetches and verifies the history from its beginning',
+  ),
   remote_expired: refusedByRemote(
     'Correct the clock of this machine if it is wrong; else renew the certificate of the host',
   ),
@@ -235,6 +242,9 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   grant_ended: tampered(distrust),
   wraps_malformed: tampered(distrust),
   start_malformed: tampered(distrust),
+  start_false: tampered(
+    'Remove the device that the message names: it has misled those who hold its grants',
+  ),
   record_late: tampered(
     'Ask the owner who removed the device whether its later changes are wanted',
   ),

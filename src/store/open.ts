@@ -19,7 +19,10 @@ export async function openStore(options: OpenOptions): Promise<MemoryStore> {
     // A redaction of another process erases what lies below the head that was read.
     const { session, opened } = await onSteadyHead(objects, () => openSession(objects, options))
     await session.keepVerified()
-    await enrolDevice(session, opened, options.deviceName ?? '')
+    // The holder of a grant writes as the grant.
+    if (options.identity.grant === undefined) {
+      await enrolDevice(session, opened, options.deviceName ?? '')
+    }
     return new MemoryStore(session)
   } catch (error) {
     await objects.close().catch(() => undefined)

@@ -1,8 +1,10 @@
 // `store.history`: questions about the past. Changes nothing.
 
 import type { WorkOptions } from '../async.ts'
+import { unknownRemoteError } from '../git/refs/remotes.ts'
 import { type Page, type Paged, paged } from '../page.ts'
 import { inSlices } from '../time-slice.ts'
+import type { FetchAllOptions } from './clone/fetch-all.ts'
 import type { BlameLine, BlameOptions } from './history/blame.ts'
 import { type Conflict, type ConflictOptions, findConflicts } from './history/conflicts.ts'
 import type { ContentSource } from './history/contents.ts'
@@ -50,6 +52,12 @@ import {
   checkText,
 } from './request-check.ts'
 import type { StoreSession } from './session/session.ts'
+import { beginningOf, type HistoryBeginning } from './store-report.ts'
+
+export interface HistoryFetchOptions extends Omit<FetchAllOptions, 'url'> {
+  /** By default `origin`. */
+  readonly remote?: string | undefined
+}
 
 export class StoreHistory {
   readonly #session: StoreSession
@@ -166,6 +174,28 @@ export class StoreHistory {
   async conflicts(options: ConflictOptions = {}): Promise<readonly Conflict[]> {
     const asked = { ...checkOptions(options) }
     return this.#ask((history) => findConflicts(history, asked))
+  }
+
+  /**
+   * Where the history of a clone begins that a grant has begun, and whose word what was before is;
+   * undefined for the whole history.
+   */
+  get beginning(): HistoryBeginning | undefined {
+    return beginningOf(this.#session)
+  }
+
+  /**
+   * Fetches the whole history, for such a clone, and verifies it from genesis. Rejects with
+   * `remote_moved` before a sync, `start_false` if the device that gave the grant has not told the
+   * truth, a remote code, or the code of the first violation. Returns the number of commits.
+   */
+  async fetchAll(options: HistoryFetchOptions = {}): Promise<number> {
+    const { remote = 'origin', ...others } = checkOptions(options)
+    const { objects } = this.#session
+    const found = objects.exchange.remotes().find(({ name }) => name === remote)
+    if (found === undefined) throw unknownRemoteError(checkText(remote, 'The name of a remote'))
+    const { fetchAllHistory } = await import('./clone/fetch-all.ts')
+    return fetchAllHistory(this.#session, { ...others, url: found.url })
   }
 
   /** What `redact` would erase, and what stands in its way. */

@@ -5,6 +5,7 @@ import { allowedSignersLine } from '../format/sshsig.ts'
 import type { CompactOptions, ObjectAmount } from '../git/object-store.ts'
 import type { Audit } from './audit/audit.ts'
 import type { TrailPosition, TrailStep } from './audit/new-entries.ts'
+import { beforeBeginning } from './history/beginning-entry.ts'
 import type { BuiltOnRedacted } from './redaction/built-on.ts'
 import type { RedactionCertificate } from './redaction/certificate.ts'
 import type { IssuedCertificate, PastRedaction } from './redaction/past-redactions.ts'
@@ -32,12 +33,18 @@ export class StoreMaintenance {
     return this.#session.clock.leap
   }
 
+  /** The session, for what takes the whole history. */
+  get #whole(): StoreSession {
+    if (this.#session.beginning !== undefined) throw beforeBeginning()
+    return this.#session
+  }
+
   /**
    * Verifies every commit from genesis on (FORMAT §8), reading git alone. Rejects with the code of
    * the first violation.
    */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
-    return verifyStore(this.#session, checkOptions(options))
+    return verifyStore(this.#whole, checkOptions(options))
   }
 
   /**
@@ -50,13 +57,13 @@ export class StoreMaintenance {
     certificate: string | RedactionCertificate,
   ): Promise<RedactionCertificate> {
     const { verifyCertificateHere } = await import('./redaction/certificate-check.ts')
-    return verifyCertificateHere(this.#session, certificate)
+    return verifyCertificateHere(this.#whole, certificate)
   }
 
   /** The redactions of the history, newest first, as their signed records prove them. */
   async redactions(): Promise<readonly PastRedaction[]> {
     const { listRedactions } = await import('./redaction/past-redactions.ts')
-    return listRedactions(this.#session)
+    return listRedactions(this.#whole)
   }
 
   /**
@@ -66,13 +73,13 @@ export class StoreMaintenance {
   async issueCertificate(redaction: string): Promise<IssuedCertificate> {
     checkText(redaction, 'A redaction')
     const { issueCertificate } = await import('./redaction/past-redactions.ts')
-    return issueCertificate(this.#session, redaction)
+    return issueCertificate(this.#whole, redaction)
   }
 
   /** Searches all that is stored, and the caches, for redacted versions. */
   async findResidue(options: ResidueOptions = {}): Promise<ResidueReport> {
     const { findResidue } = await import('./redaction/residue.ts')
-    return findResidue(this.#session, checkOptions(options))
+    return findResidue(this.#whole, checkOptions(options))
   }
 
   /**
@@ -83,7 +90,7 @@ export class StoreMaintenance {
     options: Pick<WorkOptions, 'signal'> = {},
   ): Promise<readonly BuiltOnRedacted[]> {
     const { listBuiltOnRedacted } = await import('./redaction/built-on.ts')
-    return listBuiltOnRedacted(this.#session, checkOptions(options).signal)
+    return listBuiltOnRedacted(this.#whole, checkOptions(options).signal)
   }
 
   /**
@@ -94,13 +101,13 @@ export class StoreMaintenance {
    */
   async report(options: ReportOptions = {}): Promise<AuditReport> {
     const { reportAsMember } = await import('./report/member-report.ts')
-    return reportAsMember(this.#session, checkReport(options))
+    return reportAsMember(this.#whole, checkReport(options))
   }
 
   /** @internal The trail of a history that is verified as a whole. */
   async audit(options: WorkOptions = {}): Promise<Audit> {
     const { auditSession } = await import('./report/member-report.ts')
-    return auditSession(this.#session, checkOptions(options))
+    return auditSession(this.#whole, checkOptions(options))
   }
 
   /**

@@ -68,6 +68,10 @@ export interface StoreStatus extends ComparedState {
   readonly waitingRemovals: readonly string[]
   /** The remote that changes of the members go to; undefined without, or if none is chosen. */
   readonly membershipRemote: string | undefined
+  /** Of a clone that a grant opens: when that ends, ms since 1970. */
+  readonly grantExpiresAt: number | undefined
+  /** Where such a clone begins; undefined for the whole history. */
+  readonly beginning: HistoryBeginning | undefined
   /** Whether the clock and the newest record are far apart: undefined if they are not. */
   readonly clockLeap: ClockLeap | undefined
 }
@@ -98,6 +102,21 @@ export function verifyStore(session: StoreSession, options: VerifyOptions): Prom
     const { snapshot, versions, commits } = await verifyHistory(session, head, options)
     return { commits, versions: versions.size, memories: snapshot.count, head }
   })
+}
+
+/** Where a clone without the earlier history begins. */
+export interface HistoryBeginning {
+  /** The device, `dev_…`, that says what was before, and when it did, ms since 1970. */
+  readonly deviceId: string
+  readonly time: number
+  /** The commit, 40 hex digits, whose state it describes. */
+  readonly commit: string
+}
+
+export function beginningOf({ beginning }: StoreSession): HistoryBeginning | undefined {
+  if (beginning === undefined) return undefined
+  const { deviceId, time, snapshot } = beginning
+  return { deviceId: formatId('device', deviceId), time, commit: snapshot.head.commit }
 }
 
 export function readInfo(session: StoreSession): Promise<StoreInfo> {
@@ -135,6 +154,8 @@ export async function readStatus(session: StoreSession): Promise<StoreStatus> {
       membershipPending: (await session.seenRemotes.pending()) !== undefined,
       waitingRemovals: await session.seenRemotes.removals(),
       membershipRemote: (await findMembershipRemote(session))?.name,
+      grantExpiresAt: snapshot.grants.get(session.identity.deviceId)?.notAfter,
+      beginning: beginningOf(session),
       clockLeap: session.clock.findLeap(snapshot),
     }
   })

@@ -47,6 +47,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   ],
   'store/guard': ['guard'],
   'store/history': [
+    'beginning-entry',
     'blame',
     'catch-up',
     'conflicts',
@@ -95,6 +96,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   'store/search': ['query-words', 'regex-turns', 'search', 'search-query', 'snippet'],
   'store/session': [
     'freshness',
+    'granted',
     'objects-of',
     'one-state',
     'open-options',
@@ -105,9 +107,10 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'writer',
     'writer-clock',
   ],
-  'store/clone': ['clone-remote', 'staged-clone'],
+  'store/clone': ['clone-remote', 'staged-clone', 'fetch-all', 'start-clone'],
   'store/sync': ['refusals', 'refused-head', 'remote-head', 'remote-state', 'report', 'sync'],
   'store/verify': [
+    'beginning',
     'checked-commit',
     'context-free-check',
     'snapshot-at',

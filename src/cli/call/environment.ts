@@ -3,6 +3,7 @@
 
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
+import { cloneNameOf, findGrant, type NamedGrant } from '../../home/grant.ts'
 import {
   baseDirectoryOf,
   type DefaultPlaces,
@@ -39,6 +40,8 @@ export interface Environment {
   readonly newPassphraseFile: string | undefined
   readonly recoveryKeyFile: string | undefined
   readonly operatorSecretFile: string | undefined
+  /** A grant to open the store with, and the address of its remote. */
+  readonly grant: NamedGrant | undefined
   /** The store if it is named by its id, `memstore_…`: one of an engine. */
   readonly namedStore: string | undefined
   /** The address of a database that several servers share; it may hold a password. */
@@ -106,6 +109,11 @@ export const variables: Readonly<Record<string, string>> = {
   GITLOCKET_RECOVERY_KEY_FILE: 'A file with the recovery key, for `join`, `recover`',
   GITLOCKET_OPERATOR_SECRET_FILE:
     'A file with an operator secret, for `init`, `join`, `recover`, `key recovery`, `serve`',
+  GITLOCKET_GRANT:
+    'A grant, `GLKG1-…`: opens the store of GITLOCKET_REMOTE without `join`; see `grant give`',
+  GITLOCKET_GRANT_FILE: 'A file with a grant, in place of GITLOCKET_GRANT',
+  GITLOCKET_REMOTE: 'The address of the remote, for a grant',
+  GITLOCKET_FULL: '1 has a grant begin with the whole history, verified from the first commit on',
   GITLOCKET_ENGINE: 'The database of servers that share one: see `engine init`',
   GITLOCKET_ENGINE_CA: 'A file with certificates to trust for it, as `--engine-ca` names one',
   GITLOCKET_ENGINE_INSECURE: '1 allows plaintext to another machine, as `--engine-insecure`',
@@ -140,8 +148,10 @@ interface GivenOptions {
 /** --store and --engine take precedence over the variables. */
 export function readEnvironment(given: GivenOptions | undefined): Environment {
   const storeOption = given?.text('store')
-  const places = defaultPlaces(process.env)
+  const granted = takeGrant()
+  const places = defaultPlaces(process.env, granted && cloneNameOf(granted))
   return {
+    grant: granted,
     get storeDirectory() {
       return storeOption === undefined ? places.directory : resolve(storeOption)
     },
@@ -246,6 +256,12 @@ export function desktopVariables(others: Readonly<Record<string, string>>): Node
     return value === undefined ? [] : [[name, value]]
   })
   return { ...Object.fromEntries(kept), ...others }
+}
+
+/** As `takeVariable`. */
+function takeGrant(): NamedGrant | undefined {
+  const text = takeVariable('GITLOCKET_GRANT')
+  return findGrant({ ...process.env, GITLOCKET_GRANT: text })
 }
 
 /** A secret: no program that this one starts may have it. */

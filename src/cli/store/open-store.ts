@@ -4,6 +4,7 @@
 import { statSync } from 'node:fs'
 import { StoreError, hasCode } from '../../errors.ts'
 import { attempt } from '../../home/files.ts'
+import type { NamedGrant } from '../../home/grant.ts'
 import { findIdentity } from '../../home/identity-file.ts'
 import type { Identity } from '../../keys/identity.ts'
 import { afterDatabase, plainMessage, surfaceOf } from '../../operations/error-surface.ts'
@@ -14,6 +15,7 @@ import type { OpenOptions } from '../../store/session/open-options.ts'
 import { CommandError, type Context } from '../call/command.ts'
 import type { Environment } from '../call/environment.ts'
 import { isRealDirectory } from '../machine/memory-files.ts'
+import { remoteAccess } from '../machine/remote-access.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { findRolledBack, rolledBackLines } from '../text/rolled-back.ts'
 import { clockNotice, timeFormat } from '../text/times.ts'
@@ -28,6 +30,12 @@ import {
 
 /** The identity from its file. Throws `invalid_identity`, with a hint, if it is missing. */
 export function getIdentity(environment: Environment): Identity {
+  if (environment.grant !== undefined) {
+    throw new StoreError(
+      'permission_denied',
+      'A grant is for reading and changing memories alone: this takes a device of the store',
+    )
+  }
   const identity = findIdentity(environment)
   if (identity !== undefined) return identity
   const noFile = `no identity file at ${environment.identityFile}`
@@ -86,6 +94,7 @@ type Accepting = Pick<OpenOptions, 'acceptRolledBack'>
 /** Opens the store of an engine if it is named so, or else the one in its directory. */
 async function open(context: Context, accepting: Accepting) {
   const { environment } = context
+  if (environment.grant !== undefined) return openByGrant(context, environment.grant)
   const identity = await checkCanOpen(context)
   return withProgress(context, 'Verifying the history', async (options) => {
     if (isShared(environment)) {
@@ -100,6 +109,16 @@ async function open(context: Context, accepting: Accepting) {
   }).catch((error: unknown) => {
     throw explained(context, error)
   })
+}
+
+/** The clone of a grant's holder, which is made at its first use. */
+async function openByGrant(context: Context, grant: NamedGrant) {
+  const { storeDirectory: directory, stateDirectory } = context.environment
+  // Loaded on demand: most processes have no grant.
+  const { openGranted } = await import('../../store/open-granted.ts')
+  const access = remoteAccess(context)
+  const store = await openGranted({ ...grant, directory, stateDirectory, access })
+  return { store, leave: async () => undefined }
 }
 
 /** As `withStore`; `audited` answers for an auditor, who cannot open the store. */

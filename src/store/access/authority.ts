@@ -31,8 +31,15 @@ import type { Unlock } from '../../keys/unlock.ts'
 import { keyringBytesMax } from '../../limits.ts'
 import { type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
 import { getBlob, getEntry, getTree, type ObjectSource } from '../snapshot/git-reads.ts'
-import type { KeyringState, SettingsRecord, SettingsState, Snapshot } from '../snapshot/snapshot.ts'
+import type {
+  GrantState,
+  KeyringState,
+  SettingsRecord,
+  SettingsState,
+  Snapshot,
+} from '../snapshot/snapshot.ts'
 import { checkGrantAuthor, type GrantsPast } from './grants.ts'
+import { isInForce } from './lateness.ts'
 
 /** Git objects, with the keys of a member or of an auditor. */
 interface Source<Keys extends AuditKeys = AuditKeys> {
@@ -234,6 +241,8 @@ function checkRecoveryRights(
  * this kind.
  */
 export function checkMayWrite(snapshot: Snapshot, deviceId: string, kind: RecordKind): void {
+  const grant = snapshot.grants.get(deviceId)
+  if (grant !== undefined) return checkMayWriteByGrant(snapshot, grant, kind)
   const role = roleOf(snapshot, deviceId)
   if (snapshot.devices.get(deviceId)?.forked === true) throw forkedError()
   if (mayWrite(role, kind)) return
@@ -244,13 +253,39 @@ export function checkMayWrite(snapshot: Snapshot, deviceId: string, kind: Record
   )
 }
 
+/** Whether neither a grant nor the rights of its granter have ended; its time may be over. */
+export function isGrantInForce(
+  { keyring, devices }: Pick<Snapshot, 'keyring' | 'devices'>,
+  { ended, granter }: GrantState,
+): boolean {
+  return !ended && isInForce(keyring.directory, granter) && devices.get(granter)?.forked !== true
+}
+
+function checkMayWriteByGrant(snapshot: Snapshot, grant: GrantState, kind: RecordKind): void {
+  if (!isGrantInForce(snapshot, grant)) {
+    throw new StoreError(
+      'grant_expired',
+      'The grant has ended, or the device that gave it may not write any more',
+    )
+  }
+  if (kind === 'change' && grant.role === 'writer') return
+  throw new StoreError(
+    'permission_denied',
+    grant.role === 'reader'
+      ? 'The grant is for reading: nothing was changed'
+      : 'A grant is for reading and changing memories alone: a device of the store does the rest',
+  )
+}
+
 /** Whether a role allows records of this kind (FORMAT §6.1); undefined allows none. */
 export function mayWrite(role: Role | undefined, kind: RecordKind): boolean {
   return role !== undefined && rolesFor[kind].includes(role)
 }
 
-/** The role of an active device; undefined for one that was removed or never added. */
+/** The role of an active device or grant; undefined for any other. */
 export function roleOf(snapshot: Snapshot, deviceId: string): Role | undefined {
+  const grant = snapshot.grants.get(deviceId)
+  if (grant !== undefined) return isGrantInForce(snapshot, grant) ? grant.role : undefined
   return findDevice(snapshot.keyring.directory, deviceId)?.role
 }
 

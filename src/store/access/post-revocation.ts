@@ -75,7 +75,10 @@ class Granters {
     if (sequence > 0) return { deviceId, grantId: undefined }
     // A recovery identity writes keyrings alone, and a grant none.
     if (kind !== 'change') return undefined
-    if (!this.#known.has(deviceId)) this.#known.set(deviceId, this.#find(oid, deviceId))
+    if (!this.#known.has(deviceId)) {
+      const known = this.#source.granterOf?.(deviceId)
+      this.#known.set(deviceId, known ?? this.#find(oid, deviceId))
+    }
     const granter = this.#known.get(deviceId)
     return granter === undefined ? undefined : { deviceId: granter, grantId: deviceId }
   }

@@ -129,4 +129,6 @@ export interface CommitSource {
   readonly epochs: Epochs<AuditKeys>
   /** This device, whose own signatures are made again rather than verified. */
   readonly identity?: Pick<Identity, 'signing'> | undefined
+  /** The device that gave a grant, where a snapshot has it: else it is looked for in the past. */
+  readonly granterOf?: ((grantId: string) => string | undefined) | undefined
 }

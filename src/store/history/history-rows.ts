@@ -50,3 +50,11 @@ export interface VersionEntry {
 export type NewCommit = Omit<CommitEntry, 'position' | 'isCut'>
 
 export type VersionRow = Omit<VersionEntry, 'bases' | 'commit'>
+
+/** The verified versions, for what a redaction may name (FORMAT §6.4). */
+export interface KnownVersions {
+  /** The memory of a version, undefined if there is no such version. */
+  findMemory(versionId: string): string | undefined
+  /** Adds a version of a record; throws `duplicate_record` if it was added before. */
+  add(versionId: string, memoryId: string): void
+}

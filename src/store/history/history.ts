@@ -10,8 +10,10 @@ import { OidCollector, type Oids, OidSet } from '../../git/objects/oid-list.ts'
 import { Ancestry } from '../commits/ancestry.ts'
 import { countLeading } from '../commits/count-leading.ts'
 import type { CommitSource, Epochs } from '../commits/decoded-commit.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
 import { IdIndex } from '../tables/id-index.ts'
 import { Table, u32 } from '../tables/table.ts'
+import { firstEntryOf } from './beginning-entry.ts'
 import { CommitAt, EntryList, VersionAt } from './history-entries.ts'
 import type { CommitEntry, NewCommit, VersionEntry, VersionRow } from './history-rows.ts'
 import { type HistoryRun, HistoryTable } from './history-table.ts'
@@ -20,7 +22,7 @@ export interface HistorySource extends CommitSource {
   readonly epochs: Epochs
 }
 
-export class History implements Pick<KnownVersions, 'findMemory'> {
+export class History {
   /** In canonical order; the entry at i has position i. */
   readonly commits: EntryList<CommitEntry>
   /** In the order of their commits; rows of one commit in the record's order. */
@@ -31,6 +33,8 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
   cacheIsStale = false
   /** Set after a redaction elsewhere, until `catchUp` replaces the old commits. */
   isSuperseded = false
+  /** The state that a clone without the earlier history begins at: its commit has position 0. */
+  beginning: Snapshot | undefined
   #ancestry: Ancestry = new Ancestry()
   /** A version's number is that of its row; memories are numbered by first appearance. */
   #versionIds: IdIndex = new IdIndex()
@@ -44,7 +48,8 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
   /** Replaced, not changed, when commits are removed: existing entries remain valid. */
   #table: HistoryTable = new HistoryTable(this.#ids)
 
-  constructor() {
+  constructor(beginning?: Snapshot) {
+    this.beginning = beginning
     this.commits = new EntryList(
       () => this.#table.commits.length,
       (position) => new CommitAt(this.#table, position),
@@ -53,6 +58,12 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
       () => this.#table.rows.length,
       (row) => new VersionAt(this.#table, row),
     )
+    if (beginning !== undefined) this.append(...firstEntryOf(beginning))
+  }
+
+  /** Whether the commit at a position stands for all earlier ones (beginning-entry.ts). */
+  isBeginning(position: number): boolean {
+    return position === 0 && this.beginning !== undefined
   }
 
   get head(): CommitEntry | undefined {
@@ -81,7 +92,7 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     return [...this.commits.range(start, end)]
   }
 
-  /** The fields of a commit by itself, for a pass over all of them. */
+  /** By itself, for a pass over all of them. */
   timeAt(position: number): number {
     return this.#table.commits.columns.time.get(position)
   }
@@ -95,7 +106,6 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     return this.#entries(this.#ancestry.parentsOf(position).toSorted((a, b) => a - b))
   }
 
-  /** Whether a commit has several parents. */
   isMerge({ position }: Pick<CommitEntry, 'position'>): boolean {
     return this.#ancestry.parentsOf(position).length > 1
   }
@@ -157,7 +167,7 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
   /** The newest version of a memory whose commit's position satisfies `holds`. */
   newestOf(
     memoryId: string,
-    holds: (position: number) => boolean = always,
+    holds: (position: number) => boolean = () => true,
   ): VersionEntry | undefined {
     for (
       let row = this.#newestRow(memoryId);
@@ -285,6 +295,7 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
   /** A copy of the commits below a position. A redaction applied to one shows in the other. */
   prefix(position: number): History {
     const prefix = new History()
+    prefix.beginning = this.beginning
     const table = this.#table
     const rows = table.firstRow(position)
     const memories = this.#memoriesBefore(rows)
@@ -320,6 +331,7 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     this.cachedCommits = other.cachedCommits
     this.cacheIsStale = other.cacheIsStale
     this.isSuperseded = other.isSuperseded
+    this.beginning = other.beginning
     this.#ancestry = other.#ancestry
     this.#versionIds = other.#versionIds
     this.#memoryIds = other.#memoryIds
@@ -383,16 +395,4 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     this.cachedCommits = position
     this.cacheIsStale = true
   }
-}
-
-function always(): boolean {
-  return true
-}
-
-/** The verified versions, for what a redaction may name (FORMAT §6.4). */
-export interface KnownVersions {
-  /** The memory of a version, undefined if there is no such version. */
-  findMemory(versionId: string): string | undefined
-  /** Adds a version of a record; throws `duplicate_record` if it was added before. */
-  add(versionId: string, memoryId: string): void
 }

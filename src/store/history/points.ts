@@ -2,6 +2,7 @@
 // counted from 1 in the order of the history. Pure over the history in RAM.
 
 import { assert, StoreError } from '../../errors.ts'
+import { beforeBeginning } from './beginning-entry.ts'
 import type { CommitEntry, VersionEntry } from './history-rows.ts'
 import type { History } from './history.ts'
 import { placedTime } from './record-times.ts'
@@ -160,10 +161,12 @@ function commitAt({ commits }: History, position: number): CommitEntry {
 
 function findByTime(history: History, time: number): readonly CommitEntry[] {
   if (!Number.isFinite(time)) throw new StoreError('invalid_input', 'A time must be a number of ms')
-  return history.newest((commit) => commit.time <= time)
+  const found = history.newest((commit) => commit.time <= time)
+  if (found.some(({ position }) => history.isBeginning(position))) throw beforeBeginning()
+  return found
 }
 
-function findByOid({ commits }: History, digits: string): CommitEntry {
+function findByOid({ commits, beginning }: History, digits: string): CommitEntry {
   if (!/^[0-9a-f]{7,40}$/.test(digits)) {
     throw new StoreError(
       'invalid_input',
@@ -178,6 +181,7 @@ function findByOid({ commits }: History, digits: string): CommitEntry {
       `${found.length} commits begin with these digits; give more digits`,
     )
   }
-  if (found[0] === undefined) throw new StoreError('not_found', 'There is no such commit')
-  return found[0]
+  if (found[0] !== undefined) return found[0]
+  if (beginning !== undefined) throw beforeBeginning()
+  throw new StoreError('not_found', 'There is no such commit')
 }

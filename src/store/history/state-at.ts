@@ -7,6 +7,7 @@ import type { Oid } from '../../git/objects/object.ts'
 import type { Page } from '../../page.ts'
 import { byAge } from '../snapshot/live-memory.ts'
 import { PathTree } from '../snapshot/path-tree.ts'
+import { createdOf, writtenOf } from './beginning-entry.ts'
 import { type ContentSource, readVersionContent } from './contents.ts'
 import type { VersionEntry } from './history-rows.ts'
 import type { History } from './history.ts'
@@ -116,8 +117,9 @@ export function* memoriesAt(
     const entry = versionAt(history, memoryId, resolved)
     if (entry === undefined) continue
     const { path, size, sha256, versionId } = entry
-    const { oid, time } = entry.commit
-    const created = history.firstOf(memoryId)?.commit.time ?? time
+    const { oid } = entry.commit
+    const time = writtenOf(history, entry)
+    const created = createdOf(history, memoryId) ?? time
     if (entry.operation === 'deleted') deleted.push(entry)
     else if (path === undefined || size === undefined || sha256 === undefined) redacted += 1
     else {
@@ -167,7 +169,7 @@ export function* memoryAt(
   const resolved = resolvePointOrHead(history, at)
   const entries = entriesBy(history, memoryId, resolved)
   const entry = versionAt(history, memoryId, resolved)
-  const createdAt = history.firstOf(memoryId)?.commit.time ?? 0
+  const createdAt = createdOf(history, memoryId) ?? 0
   const path = entry?.path ?? entries.findLast((one) => one.path !== undefined)?.path
   const before = entries.at(-2)?.commit.oid
   const later = history

@@ -9,6 +9,7 @@ import type { Oid } from '../../git/objects/object.ts'
 import { type Page, type PageQuery, pageSizeOf } from '../../page.ts'
 import { atOnce } from '../../time-slice.ts'
 import { countLeading } from '../commits/count-leading.ts'
+import { beforeBeginning } from './beginning-entry.ts'
 import { type ContentSource, readVersionContent } from './contents.ts'
 import type { CommitEntry, VersionEntry } from './history-rows.ts'
 import type { History } from './history.ts'
@@ -132,8 +133,10 @@ function readVersion(history: History, source: ContentSource, entry: VersionEntr
   return { ...describeVersion(history, entry), content }
 }
 
+/** Throws `history_needed` for a version from before the beginning of this clone. */
 export function describeVersion(history: History, entry: VersionEntry): Version {
   const { commit } = entry
+  if (history.isBeginning(commit.position)) throw beforeBeginning()
   const redaction = history.findRedaction(entry.versionId)
   return {
     versionId: formatId('version', entry.versionId),
@@ -166,8 +169,9 @@ function combinedIn(history: History, entry: VersionEntry): readonly VersionEntr
 
 export function getVersionEntry(history: History, versionId: string): VersionEntry {
   const entry = history.find(parseId('version', versionId))
-  if (entry === undefined) throw new StoreError('not_found', 'There is no such version')
-  return entry
+  if (entry !== undefined) return entry
+  if (history.beginning !== undefined) throw beforeBeginning()
+  throw new StoreError('not_found', 'There is no such version')
 }
 
 /** Whether a path lies at another one or below it. */
@@ -219,6 +223,7 @@ export function conditionOf(
 ): (entry: VersionEntry) => boolean {
   const { operation, path: at, redacted } = filter
   return ({ operation: done, path, versionId, commit }) =>
+    !history.isBeginning(commit.position) &&
     (operation === undefined || done === operation) &&
     (at === undefined || isAtOrBelow(path, at)) &&
     (redacted === undefined || redacted === (history.findRedaction(versionId) !== undefined)) &&

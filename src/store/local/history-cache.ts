@@ -55,8 +55,8 @@ export async function readHistory(
 
 /** Whether segments are out of date, or enough commits are in none of them. */
 export function isWorthWriting(history: History): boolean {
-  // It still holds what a redaction has erased.
-  if (history.isSuperseded) return false
+  // It still holds what a redaction has erased, or it has no beginning.
+  if (history.isSuperseded || history.beginning !== undefined) return false
   if (history.cacheIsStale) return true
   if (history.commits.length - history.cachedCommits >= WORTH_WRITING) return true
   const { cachedCommits: cached } = history
@@ -73,7 +73,7 @@ function rowsBefore(history: History, position: number): number {
 
 /** Whether very many commits are in no segment. */
 export function isOverdue(history: History): boolean {
-  return !history.isSuperseded && history.commits.length - history.cachedCommits >= OVERDUE
+  return isWorthWriting(history) && history.commits.length - history.cachedCommits >= OVERDUE
 }
 
 /** Writes the commits that no segment holds, if that is worthwhile. */

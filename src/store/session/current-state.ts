@@ -16,10 +16,11 @@ import { areLostCommitsLate } from '../access/post-revocation.ts'
 import type { Epochs } from '../commits/decoded-commit.ts'
 import type { CatchUpOptions } from '../history/catch-up.ts'
 import { ContentCache, type ContentSource } from '../history/contents.ts'
-import type { History, HistorySource } from '../history/history.ts'
+import { History, type HistorySource } from '../history/history.ts'
 import { LocalFiles, type LocalFilesParts } from '../local/local-files.ts'
 import type { RecordAt, RemoteStateFile } from '../local/remote-state-file.ts'
 import type { Head, KeyringState, Snapshot } from '../snapshot/snapshot.ts'
+import type { CloneBeginning } from '../verify/beginning.ts'
 import { verifyRewritten } from '../verify/verify-rewritten.ts'
 import { verifyDescent, verifyHistory, type VerifyOptions } from '../verify/verify.ts'
 import { HeldHistory } from './held-history.ts'
@@ -31,6 +32,8 @@ export interface StateParts extends LocalFilesParts {
   readonly snapshot: Snapshot
   readonly seenRemotes: RemoteStateFile
   readonly cacheBudget: CacheBudget
+  /** Where a clone without the earlier history begins. */
+  readonly beginning?: CloneBeginning | undefined
 }
 
 /**
@@ -62,6 +65,7 @@ export class CurrentState {
   readonly #texts: HeldTexts[] = []
   #now: VerifiedState
   #rewrites = 0
+  #beginning: CloneBeginning | undefined
   /** Objects of the batch that is being written: a command may build on those of one before it. */
   #batch: Map<Oid, NewObject> = new Map()
 
@@ -72,10 +76,12 @@ export class CurrentState {
     this.seenRemotes = parts.seenRemotes
     this.#cache = new ContentCache(parts.cacheBudget)
     // Not kept in the parts: an earlier snapshot has paths that may be redacted later.
-    const { snapshot, epochs, ...local } = parts
+    const { snapshot, epochs, beginning: _, ...local } = parts
     this.#now = { snapshot, epochs }
     this.local = new LocalFiles(local)
+    this.#beginning = parts.beginning
     this.#held = new HeldHistory({
+      begin: () => this.newHistory(),
       read: (into, signal) => this.local.loadHistory(into, signal),
       alone: (work) => this.alone(work),
       write: (what) => this.local.keepHistory(this.snapshot, what),
@@ -121,6 +127,22 @@ export class CurrentState {
   /** The history as far as it is in RAM. */
   get history(): History {
     return this.#held.now
+  }
+
+  /** Set if this clone lacks the earlier history. */
+  get beginning(): CloneBeginning | undefined {
+    return this.#beginning
+  }
+
+  /** The history begins earlier: call in a turn, once the commits since then are stored. */
+  beginAt(beginning: CloneBeginning | undefined): void {
+    this.#beginning = beginning
+    this.history.become(this.newHistory())
+  }
+
+  /** An empty history, or one that begins where this clone does. */
+  newHistory(): History {
+    return new History(this.#beginning?.snapshot)
   }
 
   /** Where contents are read from: the batch that is being written, then the object store. */

@@ -5,11 +5,13 @@
 import { Gate } from '../../async.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { catchUp, type CatchUpOptions } from '../history/catch-up.ts'
-import { History, type HistorySource } from '../history/history.ts'
+import type { History, HistorySource } from '../history/history.ts'
 import { isOverdue, isWorthWriting } from '../local/history-cache.ts'
 
 /** Where the history is stored while it is not in use. */
 export interface HistoryShelf {
+  /** A history that begins where this clone's does. */
+  begin(): History
   /** Reads the cached history into an empty one. */
   read(history: History, signal: AbortSignal | undefined): Promise<void>
   /** Runs work while no other process writes and no command of this process runs; may throw. */
@@ -36,7 +38,7 @@ export class HeldHistory {
 
   /** The history as far as it is in RAM. */
   get now(): History {
-    return this.#held ?? this.#last?.deref() ?? new History()
+    return this.#held ?? this.#last?.deref() ?? this.#shelf.begin()
   }
 
   /** The history up to a head; undefined, with nothing done, unless `isWanted`. */

@@ -18,6 +18,7 @@ import { GrantNotes } from '../local/grant-notes.ts'
 import { OwnDirectory, type OwnFiles } from '../local/own-files.ts'
 import { RemoteStateFile } from '../local/remote-state-file.ts'
 import { type CacheFiles, type CacheOwner, journalSecretOf } from '../local/sealed-cache.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
 
 /** Given with each opening and never stored. */
 export interface GuardOptions {
@@ -76,6 +77,8 @@ export interface OpenOptions extends StorePlaces, GuardOptions, StoreEnvironment
   /** Reports the verification of a long history. */
   readonly progress?: Progress
   readonly signal?: AbortSignal
+  /** @internal The verified state of a clone that was made just now. */
+  readonly verified?: Snapshot | undefined
 }
 
 export function environmentOf(
@@ -91,10 +94,12 @@ export function environmentOf(
 /** What an object store of this device is opened with. */
 export function storageOf(
   options: StoreEnvironment & Pick<StorePlaces, 'identity'>,
-): StoreEnvironment & { readonly secret: Uint8Array } {
+): StoreEnvironment & { readonly secret: Uint8Array; readonly mayBeShallow: boolean } {
   const { disk, packer, cacheBudget, identity } = options
   const given = { ...(disk && { disk }), ...(packer && { packer }) }
-  return { ...given, ...(cacheBudget && { cacheBudget }), secret: journalSecretOf(identity) }
+  const secret = journalSecretOf(identity)
+  const mayBeShallow = identity.grant !== undefined
+  return { ...given, ...(cacheBudget && { cacheBudget }), secret, mayBeShallow }
 }
 
 export function unlockOf(options: OpenOptions): Unlock {

@@ -8,12 +8,15 @@ import type { Oid } from '../../git/objects/object.ts'
 import type { OpenedKeyring } from '../../keys/keyring.ts'
 import { openHeadKeyring, readKeyringState, readSettingsState } from '../access/authority.ts'
 import type { CommitCount } from '../commits/commit-count.ts'
+import { beforeBeginning } from '../history/beginning-entry.ts'
 import type { OwnFiles } from '../local/own-files.ts'
 import type { CacheOwner } from '../local/sealed-cache.ts'
 import { findState } from '../local/state-cache.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
+import { type CloneBeginning, checkGranted } from '../verify/beginning.ts'
 import { verifyDescent, verifyHistory } from '../verify/verify.ts'
 import { keepUp, pin } from './freshness.ts'
+import { GrantedFiles } from './granted.ts'
 import { environmentOf, localFiles, type OpenOptions, unlockOf } from './open-options.ts'
 import { StoreSession } from './session.ts'
 import { checkIsHead } from './steady-head.ts'
@@ -34,12 +37,17 @@ export async function openSession(
   const head = getHead(objects)
   const opened = await openHeadKeyring(objects, storeId, unlockOf(options), head, signal)
   const source = { objects, storeId, epochs: opened.epochs, identity }
-  const known = await resume(source, { caches, files }, head, options)
-  const found = known ?? (await startOver(source, head, options))
+  const { grant } = identity
+  const granted = grant && new GrantedFiles(options, storeId)
+  const beginning = grant && granted?.findBeginning(source, grant)
+  const known =
+    verifiedAt(options, objects, head) ?? (await resume(source, { caches, files }, head, options))
+  const found = known ?? (await startOver(source, head, options, beginning))
   const { snapshot } = found
+  if (grant !== undefined) checkGranted(snapshot, identity, clock())
   if (options.acceptRolledBack !== true) await keepUp(source, anchor, snapshot)
-  const parts = { ...found, ...local, objects, storeId, identity, epochs: opened.epochs }
-  const environment = { cacheBudget, indexBudget, clock, random, stretch, guard }
+  const parts = { ...found, ...local, beginning, objects, storeId, identity, epochs: opened.epochs }
+  const environment = { cacheBudget, indexBudget, clock, random, stretch, guard, granted }
   const session = new StoreSession({ ...parts, ...environment })
   if (options.acceptRolledBack === true) {
     await objects.exclusive(async () => {
@@ -56,6 +64,17 @@ export interface OpenedState {
   readonly cachedHeight: number
   readonly counted: CommitCount | undefined
   readonly kept: Snapshot | undefined
+}
+
+/** The state of a clone that was made just now; undefined if the branch has moved since. */
+function verifiedAt(
+  { verified }: OpenOptions,
+  objects: ObjectStore,
+  head: Oid,
+): OpenedState | undefined {
+  if (verified === undefined || verified.head.commit !== head) return undefined
+  const snapshot = verified.trusting(objects)
+  return { snapshot, cachedHeight: -1, counted: undefined, kept: undefined }
 }
 
 /**
@@ -89,7 +108,13 @@ async function startOver(
   source: StoreSource,
   head: Oid,
   options: OpenOptions,
+  beginning: CloneBeginning | undefined,
 ): Promise<OpenedState> {
+  if (beginning !== undefined) {
+    const snapshot = await verifyDescent(source, beginning.snapshot, head, options)
+    if (snapshot === undefined) throw beforeBeginning()
+    return { snapshot, cachedHeight: -1, counted: undefined, kept: undefined }
+  }
   const { snapshot, commits } = await verifyHistory(source, head, options)
   return { snapshot, cachedHeight: -1, counted: { commit: head, commits }, kept: undefined }
 }

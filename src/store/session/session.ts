@@ -15,7 +15,8 @@ import type { Identity } from '../../keys/identity.ts'
 import type { StretchParameters } from '../../limits.ts'
 import { SharedSlice } from '../../time-slice.ts'
 import { forkedError } from '../access/authority.ts'
-import type { Author, CommitContext, OtherParent } from '../commits/commit-context.ts'
+import { checkIsInTime } from '../access/grants.ts'
+import type { Author, CommitContext, OtherParent, Signer } from '../commits/commit-context.ts'
 import type { Epochs } from '../commits/decoded-commit.ts'
 import type { PlannedRow } from '../commits/new-rows.ts'
 import {
@@ -38,7 +39,9 @@ import type { Reads } from '../local/reads.ts'
 import type { LeftLate, RemoteStateFile } from '../local/remote-state-file.ts'
 import type { CacheFiles } from '../local/sealed-cache.ts'
 import type { Head, KeyringState, Snapshot } from '../snapshot/snapshot.ts'
+import type { CloneBeginning } from '../verify/beginning.ts'
 import { CurrentState, type HeldTexts, type StateParts } from './current-state.ts'
+import type { GrantedFiles } from './granted.ts'
 import { Upkeep } from './upkeep.ts'
 import { WriterClock } from './writer-clock.ts'
 import { type Build, Writer } from './writer.ts'
@@ -52,6 +55,8 @@ export interface SessionParts extends StateParts {
   /** The object ids that redactions on this device have erased. */
   readonly erasures: CacheFiles
   readonly grantNotes: GrantNotes
+  /** What the clone of a grant's holder keeps of its granter. */
+  readonly granted?: GrantedFiles | undefined
 }
 
 export class StoreSession {
@@ -72,6 +77,7 @@ export class StoreSession {
   readonly #upkeep: Upkeep
   readonly #writer: Writer
   readonly #guard: ContentGuard | undefined
+  readonly #granted: GrantedFiles | undefined
   readonly #slice = new SharedSlice()
   #closing: Promise<void> | undefined
 
@@ -93,6 +99,7 @@ export class StoreSession {
     this.#upkeep = new Upkeep(state)
     this.#writer = new Writer(state, this.#upkeep, parts.clock)
     this.#guard = parts.guard
+    this.#granted = parts.granted
   }
 
   /**
@@ -113,6 +120,11 @@ export class StoreSession {
     return this.#state.epochs
   }
 
+  /** The device that gave a grant, if that is known at the newest head. */
+  readonly granterOf = (grantId: string): string | undefined => {
+    return this.#state.snapshot.grants.get(grantId)?.granter
+  }
+
   /** Where contents are read from: a batch sees its own objects before they are stored. */
   get contents(): ContentSource {
     return this.#state.contents
@@ -131,6 +143,40 @@ export class StoreSession {
   /** The newest head, which may not be on disk yet. */
   get newestHead(): Head {
     return this.#state.snapshot.head
+  }
+
+  /** Set if this clone lacks the earlier history. */
+  get beginning(): CloneBeginning | undefined {
+    return this.#state.beginning
+  }
+
+  /** The history begins earlier: call while writing alone, once the commits since are stored. */
+  beginAt(beginning: CloneBeginning): void {
+    this.#state.beginAt(beginning)
+  }
+
+  /** The whole history is stored and verified: call while writing alone. */
+  async beginAtGenesis(): Promise<void> {
+    await this.#granted?.forgetStart()
+    this.#state.beginAt(undefined)
+  }
+
+  /** The holder of a grant keeps new keys of its granter; wraps of others are left alone. */
+  async learnWraps(wraps: Uint8Array): Promise<void> {
+    const { grant } = this.identity
+    if (grant === undefined) return
+    try {
+      grant.learn(wraps)
+    } catch (error) {
+      if (!hasCode(error, 'wraps_malformed', 'device_signature_invalid')) throw error
+      return
+    }
+    await this.#granted?.keepWraps(wraps)
+  }
+
+  /** An empty history, or one that begins where this clone does. */
+  newHistory(): History {
+    return this.#state.newHistory()
   }
 
   /** The commits that are in RAM already, oldest first. */
@@ -259,14 +305,22 @@ export class StoreSession {
    */
   async commitContext(time: number, author: Author, other?: OtherParent): Promise<CommitContext> {
     await this.checkPermanent(authorTexts(author), {}, author.guard)
-    const { deviceId, signing } = this.identity
-    const { devices, head } = this.#state.snapshot
+    const { storeId, random } = this
+    const signer = await this.#signerAt(time, other)
+    return { storeId, epoch: this.currentEpoch(other?.keyring), signer, time, random }
+  }
+
+  async #signerAt(time: number, other?: OtherParent): Promise<Signer> {
+    const { deviceId, signing, grant } = this.identity
+    const { devices, grants, head } = this.#state.snapshot
+    if (grant !== undefined) {
+      checkIsInTime(grants.get(deviceId), time)
+      return { deviceId, pair: signing, sequence: 0, previous: zeroHash }
+    }
     const last = other?.devices.get(deviceId) ?? devices.get(deviceId)
     if (last?.forked === true) throw forkedError()
     const sequence = await this.local.anchor.reserve(last?.sequence ?? 0, head)
-    const signer = { deviceId, pair: signing, sequence, previous: last?.record ?? zeroHash }
-    const { storeId, random } = this
-    return { storeId, epoch: this.currentEpoch(other?.keyring), signer, time, random }
+    return { deviceId, pair: signing, sequence, previous: last?.record ?? zeroHash }
   }
 
   /** The epoch that new records are sealed under. */

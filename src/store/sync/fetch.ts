@@ -7,17 +7,20 @@ import { StoreError, hasCode } from '../../errors.ts'
 import { parseLinks } from '../../format/commit.ts'
 import type { Incoming } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
+import { historyDepthMax } from '../../limits.ts'
 import { connectFetch } from '../../transport/fetch.ts'
-import type { FetchConnection } from '../../transport/remote-access.ts'
+import type { FetchConnection, FetchRequest } from '../../transport/remote-access.ts'
 import { decodeAt, meetingOf } from '../access/post-revocation.ts'
 import { readCommitBytes } from '../commits/decoded-commit.ts'
 import { findDivergence } from '../commits/divergence.ts'
+import { beforeBeginning } from '../history/beginning-entry.ts'
 import type { History } from '../history/history.ts'
 import { findRecord } from '../history/known-commit.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
+import type { CloneBeginning } from '../verify/beginning.ts'
 import { keyringConflictError } from './refusals.ts'
 import { judgeUnopened, keepRefusedPack } from './refused-head.ts'
 import {
@@ -53,6 +56,29 @@ export interface FetchedHead {
   readonly incoming: Incoming
   /** The number of bytes received. */
   readonly bytes: number
+  /** Of a clone that lacks the earlier history: where it ends once all of this is accepted. */
+  readonly depth: Depth
+}
+
+/** More commits than others usually write between two syncs of a clone. */
+const SLACK = 16
+
+/** The commits below which a clone has nothing, as they are with the fetched objects. */
+export class Depth {
+  #shallow: readonly Oid[]
+
+  constructor({ objects }: StoreSession) {
+    this.#shallow = objects.exchange.shallow()
+  }
+
+  get shallow(): readonly Oid[] {
+    return this.#shallow
+  }
+
+  moved({ shallow, unshallow }: Awaited<ReturnType<FetchConnection['fetch']>>): void {
+    const ends = new Set(unshallow)
+    this.#shallow = [...new Set([...this.#shallow, ...shallow])].filter((oid) => !ends.has(oid))
+  }
 }
 
 /** Throws a remote code, `rolled_back`, or `remote_moved` for a push alone. */
@@ -74,8 +100,9 @@ export async function fetchHead(peer: Peer, incoming: Incoming): Promise<Fetched
     if (ours !== undefined && (seen === undefined || (await isSeenHere()))) {
       return { kind: 'ours', head: ours }
     }
-    const bytes = await fetchMissing(peer, connection, head, incoming)
-    return { kind: 'fetched', head, seen, incoming, bytes }
+    const depth = new Depth(peer.session)
+    const bytes = await fetchMissing(peer, connection, head, { incoming, depth })
+    return { kind: 'fetched', head, seen, incoming, bytes, depth }
   } finally {
     await connection.close()
   }
@@ -107,28 +134,76 @@ async function fetchMissing(
   { session, known, options }: Peer,
   connection: FetchConnection,
   head: Oid,
-  into: Incoming,
+  { incoming: into, depth }: Pick<FetchedHead, 'incoming' | 'depth'>,
 ): Promise<number> {
-  const { objects, knownCommits } = session
+  const { objects, knownCommits, beginning } = session
   if (objects.read(head) !== undefined) return 0
   const seen = (await known.seen())?.oid
-  const haves = await session.reading((ours) => {
-    return chooseHaves(objects, ours.head.commit, seen, knownCommits)
-  })
-  const { bytes } = await connection.fetch({ want: head, haves, into, progress: options.transfer })
-  return bytes
+  const { haves, height } = await session.reading(({ head: ours }) => ({
+    haves: chooseHaves(objects, ours.commit, seen, knownCommits),
+    height: ours.height,
+  }))
+  const wraps = wrapsAt(session, connection)
+  const wanted = {
+    want: head,
+    wants: wraps === undefined || objects.read(wraps) !== undefined ? [] : [wraps],
+    haves,
+    ...(beginning && {
+      shallow: depth.shallow,
+      deepen: height - beginning.snapshot.head.height + 1 + SLACK,
+    }),
+  }
+  const received = await connection.fetch({ ...wanted, into, progress: options.transfer })
+  depth.moved(received)
+  const found = wraps === undefined ? undefined : into.read(wraps)
+  if (found !== undefined) await session.learnWraps(found.body)
+  return received.bytes
+}
+
+/** The wraps of the device that gave the grant of a session, if it has one. */
+function wrapsAt({ identity }: StoreSession, { refs }: FetchConnection): Oid | undefined {
+  return identity.grant && refs.named.get(identity.grant.refs.wraps)
 }
 
 /** Fetches every object of the head, even those that are here. */
-async function fetchAll(peer: Peer, { head, incoming: into }: FetchedHead): Promise<void> {
+async function fetchAll(peer: Peer, fetched: FetchedHead): Promise<void> {
+  await fetchAgain(peer, fetched, { haves: [] })
+}
+
+async function fetchAgain(
+  peer: Peer,
+  { head, incoming: into, depth }: FetchedHead,
+  how: Pick<FetchRequest, 'haves' | 'shallow' | 'deepen'>,
+): Promise<void> {
   const connection = await connectFetch(accessOf(peer))
   try {
     if (connection.refs.head !== head) throw movedError()
     const progress = peer.options.transfer
-    await connection.fetch({ want: head, haves: [], into, progress })
+    depth.moved(await connection.fetch({ want: head, into, progress, ...how }))
   } finally {
     await connection.close()
   }
+}
+
+/**
+ * Fetches all commits down to where this clone begins or, if something is based on an older
+ * version, to the floor of the start. Throws `history_needed`.
+ */
+async function fetchDeeper(
+  peer: Peer,
+  fetched: FetchedHead,
+  { snapshot, start }: CloneBeginning,
+  isSecond: boolean,
+): Promise<void> {
+  const { session } = peer
+  const { head, incoming, depth } = fetched
+  const end = isSecond ? start?.floor?.height : snapshot.head.height
+  if (end === undefined) throw beforeBeginning()
+  const below = parseLinks(readCommitBytes(incoming, head)).height - end
+  if (below < 0 || below > historyDepthMax) throw beforeBeginning()
+  const ours = await session.reading((now) => now.head.commit)
+  const haves = [head, ours]
+  await fetchAgain(peer, fetched, { haves, shallow: depth.shallow, deepen: below + 1 })
 }
 
 function movedError(): StoreError {
@@ -225,20 +300,28 @@ async function findSuccessor(
   }
 }
 
-/** Fetches every object and verifies again if one is missing. */
+/** Fetches what is missing, and verifies again. */
 async function verifyCompletely(
   peer: Peer,
   history: History,
   fetched: FetchedHead,
   merged: Snapshot | undefined,
 ): Promise<FetchVerdict> {
-  try {
-    return await verifyOnce(peer, history, fetched, merged)
-  } catch (error) {
-    if (!hasCode(error, 'object_missing')) throw error
-    // An interrupted sync may have left only a part of it here.
-    await fetchAll(peer, fetched)
-    return verifyOnce(peer, history, fetched, undefined)
+  const { beginning } = peer.session
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await verifyOnce(peer, history, fetched, attempt === 1 ? merged : undefined)
+    } catch (error) {
+      if (!hasCode(error, 'object_missing')) throw error
+      if (beginning !== undefined) {
+        if (attempt > 2) throw beforeBeginning(error)
+        await fetchDeeper(peer, fetched, beginning, attempt === 2)
+      } else {
+        if (attempt > 1) throw error
+        // An interrupted sync may have left only a part of it here.
+        await fetchAll(peer, fetched)
+      }
+    }
   }
 }
 

@@ -279,8 +279,10 @@ function divergenceTo(heads: HeadsToMerge, { head }: Snapshot): Promise<Divergen
 }
 
 /** With the epochs that merges have begun. */
-function sourceOf({ session, objects }: HeadsToMerge): HistorySource {
-  return { objects, storeId: session.storeId, epochs: session.epochs }
+function sourceOf({ session, objects, theirs: { snapshot } }: HeadsToMerge): HistorySource {
+  const { storeId, epochs, granterOf } = session
+  const ofTheirs = (grantId: string) => snapshot.grants.get(grantId)?.granter
+  return { objects, storeId, epochs, granterOf: (id) => ofTheirs(id) ?? granterOf(id) }
 }
 
 /** Late commits on which others have built (FORMAT §7.4) are merged all at once, or on top of. */

@@ -25,6 +25,7 @@ import {
   loadTheirs,
   type RemoteHead,
   RemoteHistory,
+  sourceWith,
 } from './remote-history.ts'
 import { buildErasure } from './remote-state.ts'
 import { type SyncOptions, nothingMoved, type ReconcileResult } from './report.ts'
@@ -102,7 +103,8 @@ function beginWork(
   const epochs = new Map([...session.epochs, ...theirs.epochs])
   const head = theirs.snapshot.head.commit
   const takesHeld = options.mergeHeld === head
-  const source = { objects, storeId, epochs }
+  const { granterOf } = sourceWith(session, theirs)
+  const source = { objects, storeId, epochs, granterOf }
   const heads = { session, history, theirs, objects, made, head, takesHeld, options }
   return { ...heads, source, dead: new Set() }
 }

@@ -6,6 +6,7 @@ import { compareBytes, toHex } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { decodeKeyring } from '../../format/keyring.ts'
 import { zeroId } from '../../format/record.ts'
+import type { Start } from '../../format/start.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { inSlices } from '../../time-slice.ts'
 import { openHeadKeyring, readHeadKeyring } from '../access/authority.ts'
@@ -13,6 +14,7 @@ import { areLostCommitsLate } from '../access/post-revocation.ts'
 import { readForeignStoreId } from '../clone/clone-remote.ts'
 import { containsRecord } from '../commits/ancestors.ts'
 import type { Epochs } from '../commits/decoded-commit.ts'
+import { beforeBeginning } from '../history/beginning-entry.ts'
 import type { CommitEntry } from '../history/history-rows.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import { findRecord } from '../history/known-commit.ts'
@@ -21,6 +23,7 @@ import { onOneState } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
+import { floorOf } from '../verify/beginning.ts'
 import type { CheckedCommit } from '../verify/checked-commit.ts'
 import { verifyRewritten } from '../verify/verify-rewritten.ts'
 import { verifyDescent, type VerifyOptions } from '../verify/verify.ts'
@@ -53,7 +56,30 @@ export function verifyRemoteHead(
   head: Oid,
   options: RemoteHeadOptions,
 ): Promise<RemoteHead> {
-  return onOneState(from.session, () => verifyHead(from, history, head, options))
+  return onOneState(from.session, async () => {
+    try {
+      return await verifyHead(from, history, head, options)
+    } catch (error) {
+      const start = from.session.beginning?.start
+      if (start === undefined || !hasCode(error, 'object_missing')) throw error
+      return verifyFromFloor(from, start, head, options)
+    }
+  })
+}
+
+/** From the older state of the start with which this clone began. */
+async function verifyFromFloor(
+  from: RemoteSource,
+  start: Start,
+  head: Oid,
+  options: RemoteHeadOptions,
+): Promise<RemoteHead> {
+  const { source, how, found } = await beginWith(from, head, options)
+  const beginning = await inSlices(floorOf(source, start))
+  const { commit: oid, height } = beginning.snapshot.head
+  const snapshot = await verifyDescent(source, beginning.snapshot, head, how)
+  if (snapshot === undefined) throw beforeBeginning()
+  return { ...found(), snapshot, base: { oid, height }, isSuccessor: false, beginning }
 }
 
 async function verifyHead(

@@ -19,7 +19,7 @@ import type { MergeRow } from '../commits/new-rows.ts'
 import { catchUp } from '../history/catch-up.ts'
 import { type ContentSource, readMemory, readVersionContent } from '../history/contents.ts'
 import type { CommitEntry, VersionEntry } from '../history/history-rows.ts'
-import { History, type HistorySource } from '../history/history.ts'
+import type { History, HistorySource } from '../history/history.ts'
 import type { BaseState, MergeInput, OpenMemory } from '../merge/merge-input.ts'
 import type { Rewritten } from '../redaction/rewrite.ts'
 import type { StoreSession } from '../session/session.ts'
@@ -27,6 +27,7 @@ import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { CurrentVersion, LiveMemory } from '../snapshot/live-memory.ts'
 import type { PathTree } from '../snapshot/path-tree.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
+import type { CloneBeginning } from '../verify/beginning.ts'
 import type { CheckedCommit } from '../verify/checked-commit.ts'
 import { snapshotAt } from '../verify/snapshot-at.ts'
 
@@ -45,6 +46,8 @@ export interface RemoteHead {
   readonly hasMerges: boolean
   /** Whether the base was our head, and nothing above it redacts. */
   readonly isSuccessor: boolean
+  /** Set if it was verified from an earlier beginning than that of this clone. */
+  readonly beginning?: CloneBeginning | undefined
 }
 
 /** Our redactions that were applied to their history. */
@@ -54,10 +57,19 @@ export interface AppliedRedactions extends Pick<Rewritten, 'commits'> {
 
 /** Reads the commits of either side. */
 export function sourceWith(
-  { storeId, epochs }: StoreSession,
-  { objects, epochs: theirs }: Pick<RemoteHead, 'objects' | 'epochs'>,
+  { storeId, epochs, granterOf }: StoreSession,
+  {
+    objects,
+    epochs: theirs,
+    snapshot: { grants },
+  }: Pick<RemoteHead, 'objects' | 'epochs' | 'snapshot'>,
 ): HistorySource {
-  return { objects, storeId, epochs: new Map([...epochs, ...theirs]) }
+  return {
+    objects,
+    storeId,
+    epochs: new Map([...epochs, ...theirs]),
+    granterOf: (grantId) => grants.get(grantId)?.granter ?? granterOf(grantId),
+  }
 }
 
 /** The entry of a commit in a history; undefined if it is not there. */
@@ -71,11 +83,12 @@ export function findKnown(
 
 /** The history of a verified head, which must be part of the store. */
 export async function loadTheirs(
-  { objects, storeId }: StoreSession,
+  session: StoreSession,
   { snapshot, epochs }: RemoteHead,
   options: WorkOptions,
 ): Promise<History> {
-  const history = new History()
+  const { objects, storeId } = session
+  const history = session.newHistory()
   await catchUp(history, { objects, storeId, epochs }, snapshot.head.commit, options)
   return history
 }

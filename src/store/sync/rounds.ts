@@ -16,6 +16,7 @@ import { readConsistently } from '../history/read-consistently.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
 import { beginningOf, hasMoved } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
+import type { Build } from '../session/writer.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
 import { BackOff } from './back-off.ts'
 import { type Fetched, fetchHead, verifyFetched } from './fetch.ts'
@@ -313,10 +314,19 @@ async function repeatLeft(
 }
 
 /** Makes the fetched objects part of the store; noted first, in case this process dies. */
-async function acceptObjects({ session, incoming }: AdoptionCandidate, head: Oid): Promise<void> {
+async function acceptObjects(
+  { session, incoming, theirs: { beginning } }: AdoptionCandidate,
+  head: Oid,
+): Promise<void> {
   if (incoming.isEmpty) return
   await noteFetches(session, [head])
   await incoming.accept()
+  if (beginning === undefined) return
+  const write: Build<void> = async () => {
+    session.beginAt(beginning)
+    return { built: undefined, result: undefined }
+  }
+  await session.writing(write, true)
 }
 
 /** Reconciles `part`. If it is refused, erases redacted versions that the whole head brought. */

@@ -22,7 +22,7 @@ import { buildChange, type BuiltCommit } from '../commits/commit.ts'
 import { type Divergence, newestCommon } from '../commits/divergence.ts'
 import { catchUp } from '../history/catch-up.ts'
 import { readMemory } from '../history/contents.ts'
-import { History, type HistorySource } from '../history/history.ts'
+import type { History, HistorySource } from '../history/history.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
@@ -274,7 +274,7 @@ export async function writeAllAgain(
   author: Author,
   options: Pick<SyncOptions, 'progress' | 'signal'>,
 ): Promise<readonly string[]> {
-  const history = new History()
+  const history = session.newHistory()
   await catchUp(history, source, head, options)
   const commits = left.flatMap((oid) => findKnown(source.objects, history, oid) ?? [])
   const positions = new Set(commits.map(({ position }) => position))

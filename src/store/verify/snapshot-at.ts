@@ -11,6 +11,7 @@ import type { Oid } from '../../git/objects/object.ts'
 import { readKeyringState, readSettingsState } from '../access/authority.ts'
 import { decodeCommit, type DecodedCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import { forkedState, lesserTerms } from '../commits/divergence.ts'
+import { createdOf } from '../history/beginning-entry.ts'
 import type { CommitEntry } from '../history/history-rows.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import { getBlob, getEntry, getTree } from '../snapshot/git-reads.ts'
@@ -33,34 +34,47 @@ export function* snapshotAt(
   const last = decode(source, newest)
   const { hash: record, oid: commit, parts } = last
   const head = { commit, record, height: last.record.height, tree: parts.tree }
-  const lastOf = (isOne: (kind: RecordKind) => boolean) =>
-    decode(
-      source,
-      getLast(history, position, ({ kind }) => isOne(kind)),
-    )
-  const keyring = lastOf(bringsKeyring)
-  const settings = lastOf((kind) => kind === 'genesis' || kind === 'settings')
-  const state = {
-    head,
-    keyring: readKeyringState(source, entryOf(source, keyring, 'keyring'), keyring.hash),
-    settings: readSettingsState(source, entryOf(source, settings, 'settings'), {
-      record: settings.hash,
-      height: settings.record.height,
-      updated: settings.record.time,
-      created: history.commits.at(0)?.time ?? 0,
-    }),
-  }
+  const state = { head, ...membersAt(source, history, position) }
   const kidOf = yield* sealedUnder(source, history, position)
   const blobs = yield* blobsOf(source, last)
   const memories = yield* currentVersions(history, position, blobs, kidOf)
   const devices = SharedMap.of(yield* deviceStates(source, history, position))
   const grants = SharedMap.of(yield* grantStates(source, history, position))
-  const redacted = new Set<string>()
+  const redacted = new Set(history.beginning?.redacted)
   for (const { redacts } of history.commits.range(0, position + 1)) {
     for (const versionId of redacts) redacted.add(versionId)
     yield
   }
   return yield* Snapshot.making(state, { memories, devices, grants, redacted })
+}
+
+/** The keyring and the settings in force. */
+function membersAt(
+  source: HistorySource,
+  history: History,
+  position: number,
+): Pick<Snapshot, 'keyring' | 'settings'> {
+  const { beginning } = history
+  const lastOf = (isOne: (kind: RecordKind) => boolean) =>
+    findLast(source, history, position, ({ kind }) => isOne(kind))
+  const keyring = lastOf(bringsKeyring)
+  const settings = lastOf((kind) => kind === 'genesis' || kind === 'settings')
+  const members = {
+    keyring: keyring
+      ? readKeyringState(source, entryOf(source, keyring, 'keyring'), keyring.hash)
+      : beginning?.keyring,
+    settings: settings
+      ? readSettingsState(source, entryOf(source, settings, 'settings'), {
+          record: settings.hash,
+          height: settings.record.height,
+          updated: settings.record.time,
+          created: beginning?.settings.created ?? history.commits.at(0)?.time ?? 0,
+        })
+      : beginning?.settings,
+  }
+  assert(members.keyring !== undefined, 'a history starts with genesis')
+  assert(members.settings !== undefined, 'a history starts with genesis')
+  return { keyring: members.keyring, settings: members.settings }
 }
 
 /** The epoch that a commit is sealed under: that of the newest keyring in its past. */
@@ -69,12 +83,13 @@ function* sealedUnder(
   history: History,
   newest: number,
 ): Generator<undefined, (commit: CommitEntry) => string> {
-  const kids = new Map<number, string>()
+  const kids = new Map([[0, history.beginning?.keyring.kid ?? '']])
   /** By position of a commit, the position of the newest keyring in its past or itself. */
   const known = new Int32Array(newest + 1)
   for (const commit of history.commits.range(0, newest + 1)) {
     yield
     const { position } = commit
+    if (history.isBeginning(position)) continue
     if (!bringsKeyring(commit.kind)) {
       known[position] = Math.max(
         ...history.parentsOf(commit).map((one) => known[one.position] ?? 0),
@@ -100,8 +115,13 @@ function* currentVersions(
     const entry = history.newestOf(memoryId, (at) => at <= position)
     if (entry === undefined) continue
     const { versionId, operation, path, size, sha256, commit } = entry
+    if (history.isBeginning(commit.position)) {
+      const version = history.beginning?.current.get(memoryId)
+      if (version !== undefined) memories.set(memoryId, version)
+      continue
+    }
     const blob = blobs.get(memoryId)
-    const times = { created: history.firstOf(memoryId)?.commit.time ?? 0, updated: commit.time }
+    const times = { created: createdOf(history, memoryId) ?? 0, updated: commit.time }
     const known = path !== undefined && size !== undefined && sha256 !== undefined
     const live =
       blob === undefined || !known
@@ -118,7 +138,7 @@ function* grantStates(
   history: History,
   position: number,
 ): Generator<undefined, ReadonlyMap<string, GrantState>> {
-  const states = new Map<string, GrantState>()
+  const states = new Map(history.beginning?.grants)
   for (const commit of history.commits.range(0, position + 1)) {
     yield
     if (commit.kind !== 'grants') continue
@@ -142,10 +162,10 @@ function* deviceStates(
   history: History,
   position: number,
 ): Generator<undefined, ReadonlyMap<string, DeviceState>> {
-  const states = new Map<string, DeviceState>()
+  const states = new Map(history.beginning?.devices)
   const deviceIds = new Set<string>()
-  for (const { deviceId } of history.commits.range(0, position + 1)) {
-    deviceIds.add(deviceId)
+  for (const { deviceId, position: at } of history.commits.range(0, position + 1)) {
+    if (!history.isBeginning(at)) deviceIds.add(deviceId)
     yield
   }
   for (const deviceId of deviceIds) {
@@ -153,6 +173,7 @@ function* deviceStates(
     const newest = history.newest((commit) => {
       return commit.position <= position && commit.deviceId === deviceId
     })
+    if (newest.length > 0) states.delete(deviceId)
     for (const entry of newest) {
       const { record, hash } = decode(source, entry)
       for (const state of authorState(record, hash).values()) {
@@ -178,18 +199,19 @@ function* blobsOf(
   return blobs
 }
 
-function getLast(
+function findLast(
+  source: HistorySource,
   history: History,
   position: number,
   matches: (commit: CommitEntry) => boolean,
-): CommitEntry {
-  let found: CommitEntry | undefined
-  for (let at = position; at >= 0 && found === undefined; at -= 1) {
+): DecodedCommit | undefined {
+  for (let at = position; at >= 0; at -= 1) {
     const commit = history.commits.at(at)
-    if (commit !== undefined && matches(commit)) found = commit
+    if (commit !== undefined && !history.isBeginning(at) && matches(commit)) {
+      return decode(source, commit)
+    }
   }
-  assert(found !== undefined, 'a history starts with genesis')
-  return found
+  return undefined
 }
 
 function decode(source: HistorySource, { oid }: CommitEntry): DecodedCommit {

@@ -10,7 +10,7 @@ import { zeroHash } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { inSlices, TimeSlice } from '../../time-slice.ts'
 import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
-import type { KnownVersions } from '../history/history.ts'
+import type { KnownVersions } from '../history/history-rows.ts'
 import {
   beforeGenesis,
   type KeyringState,

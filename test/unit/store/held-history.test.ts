@@ -27,6 +27,7 @@ function long(): History {
 
 function shelf(changes: Partial<HistoryShelf> = {}): HistoryShelf {
   return {
+    begin: () => new History(),
     read: async (history) => history.become(made()),
     alone: (work) => work(),
     write: async (history) => {

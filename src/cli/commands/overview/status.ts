@@ -6,7 +6,7 @@ import type { Audit } from '../../../store/audit/audit.ts'
 import { listRemotes } from '../../../store/clone-remotes.ts'
 import type { MemoryStore } from '../../../store/memory-store.ts'
 import { listReportedDevices } from '../../../store/report/access-events.ts'
-import type { StoreStatus } from '../../../store/store-report.ts'
+import type { HistoryBeginning, StoreStatus } from '../../../store/store-report.ts'
 import type { RemoteStatus } from '../../../store/sync/remote-state.ts'
 import type { Answer, Command, Context, Input } from '../../call/command.ts'
 import { colourOption } from '../../call/options.ts'
@@ -91,7 +91,10 @@ function statusFacts(context: Context, found: StoreStatus): readonly Fact[] {
   const commits = countText(found.commits, 'commit', 'commits')
   return [
     ['Store', `${settings.name}, in ${shortPath(context)}`],
-    ['Device', `${deviceName === '' ? deviceId : deviceName}, ${role}`],
+    found.grantExpiresAt === undefined
+      ? ['Device', `${deviceName === '' ? deviceId : deviceName}, ${role}`]
+      : ['Grant', `${role}, until ${timeFormat(context)(found.grantExpiresAt)}`],
+    ...beginningFacts(context, found),
     ['Memories', `${numberText(found.memories)}, ${sizeText(found.contentBytes)}, in ${commits}`],
     ...(remotes.length === 0 ? [noRemote] : []),
     ...remotes.map((remote, index): Fact => {
@@ -100,6 +103,14 @@ function statusFacts(context: Context, found: StoreStatus): readonly Fact[] {
     ['Words', found.headFingerprint.join(' ')],
     ...(remotes.length === 0 ? [] : [['Address', joinAddress(found)] as const]),
   ]
+}
+
+/** On whose word what was before is taken, in a clone that a grant began without the history. */
+function beginningFacts(context: Context, { beginning }: StoreStatus): readonly Fact[] {
+  if (beginning === undefined) return []
+  const { deviceId, time } = beginning
+  const when = agoFormat(context)(time)
+  return [['History', `from ${when}, on the word of ${deviceId}; \`fetch --all\` gets the rest`]]
 }
 
 const noRemote: Fact = ['Remote', 'none; `gitlocket remote add` names one']
@@ -171,6 +182,10 @@ function clockJson(leap: StoreStatus['clockLeap']): Readonly<Record<string, stri
   return { clock: timestamp(leap.clock), newest_record: timestamp(leap.newest) }
 }
 
+function beginningJson({ deviceId, time, commit }: HistoryBeginning): Wire {
+  return wire({ deviceId, givenAt: time, commit })
+}
+
 function statusJson(context: Context, found: StoreStatus): Wire {
   const { storeId, deviceId, role, memories, commits, head, headFingerprint, epochs } = found
   const { address, keyringFingerprint } = found
@@ -196,6 +211,8 @@ function statusJson(context: Context, found: StoreStatus): Wire {
     waitingRemovals: found.waitingRemovals,
     epochs,
     clockLeap: clockJson(found.clockLeap),
+    ...(found.grantExpiresAt !== undefined && { grantExpiresAt: found.grantExpiresAt }),
+    ...(found.beginning && { beginning: beginningJson(found.beginning) }),
     storage: {
       ...storageJson(found.storage),
       cache_bytes: cacheBytes(context.environment),

@@ -1,0 +1,47 @@
+// The grant that environment variables name (docs/SANDBOXES.md): a bearer text, or a file with it,
+// and the remote that it is for. With one, no identity file and no `join` are needed.
+
+import { toHex, utf8 } from '../bytes.ts'
+import { hash256 } from '../crypto/digest.ts'
+import { StoreError } from '../errors.ts'
+import { findTextFile } from './files.ts'
+import { findVariable, type Variables } from './places.ts'
+
+export interface NamedGrant {
+  /** `GLKG1-…` */
+  readonly grant: string
+  /** The address of the remote. */
+  readonly url: string
+  /** Whether the whole history is wanted at the beginning. */
+  readonly full: boolean
+}
+
+/** Undefined if neither variable is set. Throws `invalid_input`. */
+export function findGrant(variables: Variables): NamedGrant | undefined {
+  const text = findVariable(variables, 'GITLOCKET_GRANT')
+  const file = findVariable(variables, 'GITLOCKET_GRANT_FILE')
+  if (text === undefined && file === undefined) return undefined
+  if (text !== undefined && file !== undefined) {
+    throw new StoreError('invalid_input', 'Set GITLOCKET_GRANT or GITLOCKET_GRANT_FILE, not both')
+  }
+  const url = findVariable(variables, 'GITLOCKET_REMOTE')
+  if (url === undefined) {
+    throw new StoreError(
+      'invalid_input',
+      'A grant needs the address of the remote as well: set GITLOCKET_REMOTE',
+    )
+  }
+  const full = findVariable(variables, 'GITLOCKET_FULL') === '1'
+  return { grant: text?.trim() ?? readGrant(file ?? ''), url, full }
+}
+
+function readGrant(file: string): string {
+  const text = findTextFile('the file with the grant', file, true)?.trim()
+  if (text !== undefined) return text
+  throw new StoreError('invalid_input', `There is no file with a grant at ${file}`)
+}
+
+/** Names the clone of a grant's holder, and does not give the grant away. */
+export function cloneNameOf({ grant }: NamedGrant): string {
+  return toHex(hash256(utf8(grant))).slice(0, 32)
+}

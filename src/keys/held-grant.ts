@@ -1,0 +1,60 @@
+// The holder of a grant (FORMAT §12): an identity that signs as the grant, seals local files by the
+// grant's secret, and opens the store with the keys that the granter's wraps bring.
+
+import { kemKeyPair } from '../crypto/recipient.ts'
+import { loadSodium } from '../crypto/sodium.ts'
+import { StoreError } from '../errors.ts'
+import type { EpochKeys } from './epoch.ts'
+import type { HeldAccess, Identity } from './identity.ts'
+import { decodeWraps, grantKeysOf, type GrantKeys, openWraps, parseGrant } from './wraps.ts'
+
+export class HeldGrant implements HeldAccess {
+  /** 32 hex digits. */
+  readonly storeId: string
+  readonly granterKey: Uint8Array
+  /** 32 hex digits: the name of the granter's wraps and start at the remote. */
+  readonly name: string
+  readonly identity: Identity
+  readonly #keys: GrantKeys
+  readonly #epochs: Map<string, EpochKeys> = new Map()
+
+  /** Throws `invalid_identity`, without quoting the text. */
+  static async parse(text: string): Promise<HeldGrant> {
+    await loadSodium()
+    return new HeldGrant(text)
+  }
+
+  private constructor(text: string) {
+    const grant = parseGrant(text)
+    this.storeId = grant.storeId
+    this.granterKey = grant.granterKey
+    this.name = grant.name
+    this.#keys = grantKeysOf(grant)
+    const { grantId: deviceId, signing, localSecret } = this.#keys
+    // No keyring has a slot for these keys, and nothing signs them.
+    const kem = kemKeyPair(localSecret)
+    const [keySignature, secret] = [new Uint8Array(64), new Uint8Array(96)]
+    this.identity = { deviceId, signing, kem, keySignature, localSecret, secret, grant: this }
+  }
+
+  epochOf(kid: string): EpochKeys | undefined {
+    return this.#epochs.get(kid)
+  }
+
+  get refs(): { readonly wraps: string; readonly start: string } {
+    const { name } = this
+    return { wraps: `refs/gitlocket/wraps/${name}`, start: `refs/gitlocket/start/${name}` }
+  }
+
+  learn(bytes: Uint8Array): EpochKeys {
+    const epoch = openWraps(decodeWraps(bytes), this.granterKey, this.#keys)
+    if (epoch === undefined) {
+      throw new StoreError(
+        'grant_expired',
+        'The grant has ended: the device that gave it gives it no keys any more',
+      )
+    }
+    this.#epochs.set(epoch.kid, epoch)
+    return epoch
+  }
+}

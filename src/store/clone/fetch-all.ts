@@ -1,0 +1,128 @@
+// Makes the clone of a grant's holder complete (FORMAT §8.3): fetches the earlier history, verifies
+// all of it from genesis, and compares it with the start of the device that gave the grant. Changes
+// nothing before that.
+
+import type { WorkOptions } from '../../async.ts'
+import { equalBytes, toHex } from '../../bytes.ts'
+import { StoreError } from '../../errors.ts'
+import { formatId } from '../../format/id.ts'
+import { inSlices } from '../../time-slice.ts'
+import { connectFetch } from '../../transport/fetch.ts'
+import type { RemoteOptions, TransferProgress } from '../../transport/remote-access.ts'
+import { catchUp } from '../history/catch-up.ts'
+import { History, type HistorySource } from '../history/history.ts'
+import type { StoreSession } from '../session/session.ts'
+import type { Build } from '../session/writer.ts'
+import type { CurrentVersion } from '../snapshot/live-memory.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
+import type { CloneBeginning } from '../verify/beginning.ts'
+import { snapshotAt } from '../verify/snapshot-at.ts'
+import { verifyHistory } from '../verify/verify.ts'
+
+export interface FetchAllOptions extends WorkOptions {
+  readonly url: string
+  readonly access?: RemoteOptions | undefined
+  readonly transfer?: ((progress: TransferProgress) => void) | undefined
+}
+
+/** Git's own number for a depth without an end. */
+const ALL = 2_147_483_647
+
+/**
+ * The number of commits. Throws `remote_moved` if this clone lacks commits of the remote: sync
+ * first; `start_false` if the device has described another state than the history has; a remote
+ * code, or the code of verification.
+ */
+export async function fetchAllHistory(
+  session: StoreSession,
+  { url, access, transfer, ...options }: FetchAllOptions,
+): Promise<number> {
+  const { objects, beginning } = session
+  const { commit: head } = await session.reading((snapshot) => snapshot.head)
+  if (beginning === undefined) return (await session.loadHistory(options)).commits.length
+  const connection = await connectFetch({ signal: options.signal, ...access, url })
+  const incoming = objects.exchange.incoming()
+  try {
+    const want = connection.refs.head
+    if (want === undefined || objects.read(want) === undefined) throw movedError()
+    const shallow = objects.exchange.shallow()
+    const depth = { shallow, deepen: ALL }
+    await connection.fetch({ want, haves: [want], into: incoming, ...depth, progress: transfer })
+    const { storeId, epochs } = session
+    const source = { objects: incoming, storeId, epochs }
+    const { commits } = await verifyHistory(source, head, options)
+    await checkBeginning(source, beginning, options)
+    const write: Build<void> = async () => {
+      await session.beginAtGenesis()
+      return { built: undefined, result: undefined }
+    }
+    await incoming.accept()
+    await session.writing(write, true)
+    return commits
+  } finally {
+    incoming.drop()
+    await connection.close()
+  }
+}
+
+async function checkBeginning(
+  source: HistorySource,
+  { snapshot: said, deviceId }: CloneBeginning,
+  options: WorkOptions,
+): Promise<void> {
+  const history = new History()
+  await catchUp(history, source, said.head.commit, options)
+  const position = history.commits.length - 1
+  const found = await inSlices(snapshotAt(source, history, position), options.signal)
+  const problem = findDifference(said, found)
+  if (problem === undefined) return
+  const device = formatId('device', deviceId)
+  throw new StoreError(
+    'start_false',
+    `The device ${device}, which gave the grant of this clone, has described a state that the ` +
+      `history does not have: ${problem} differ`,
+  )
+}
+
+/** What differs between two snapshots of one commit. */
+function findDifference(said: Snapshot, found: Snapshot): string | undefined {
+  if (!equalBytes(said.keyring.record, found.keyring.record)) return 'its members'
+  if (!equalBytes(said.settings.record, found.settings.record)) return 'its settings'
+  if (!isSame([...said.redacted], [...found.redacted])) return 'its redactions'
+  if (!isSame(devicesOf(said), devicesOf(found))) return 'the last changes of its devices'
+  if (!isSame(grantsOf(said), grantsOf(found))) return 'its grants'
+  const isSameContents = isSame(Array.from(said.current, textOf), Array.from(found.current, textOf))
+  return isSameContents ? undefined : 'its memories'
+}
+
+/** The time of a device's last record is in no start. */
+function devicesOf({ devices }: Snapshot): readonly string[] {
+  return Array.from(devices, ([id, { sequence, forked, record }]) => {
+    return `${id} ${sequence} ${String(forked)} ${toHex(record)}`
+  })
+}
+
+function grantsOf({ grants }: Snapshot): readonly string[] {
+  return Array.from(grants, ([id, { granter, role, notAfter, ended }]) => {
+    return `${id} ${granter} ${role} ${notAfter} ${String(ended)}`
+  })
+}
+
+function textOf([id, { versionId, operation, created, live }]: readonly [
+  string,
+  CurrentVersion,
+]): string {
+  const { path, size, sha256, updated, kid } = live ?? {}
+  return JSON.stringify([id, versionId, operation, created, path, size, sha256, updated, kid])
+}
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return one.toSorted().join('\n') === other.toSorted().join('\n')
+}
+
+function movedError(): StoreError {
+  return new StoreError(
+    'remote_moved',
+    'The remote has changes that this clone lacks: sync first, and then fetch the history',
+  )
+}

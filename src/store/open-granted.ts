@@ -1,0 +1,62 @@
+// Opening a store with a grant (FORMAT §12), on a machine that has nothing of it: a bearer text and
+// the address of a remote are enough. What the granter vouches for is not verified here, and
+// everything after it is.
+
+import { systemRandom } from '../crypto/random.ts'
+import { systemDisk } from '../disk/disk.ts'
+import { StoreError } from '../errors.ts'
+import { parseAddress } from '../format/address.ts'
+import { HeldGrant } from '../keys/held-grant.ts'
+import type { RemoteOptions, TransferProgress } from '../transport/remote-access.ts'
+import { StagedClone } from './clone/staged-clone.ts'
+import { cloneFromStart } from './clone/start-clone.ts'
+import type { MemoryStore } from './memory-store.ts'
+import { openStore } from './open.ts'
+import { checkPlaces, checkText } from './request-check.ts'
+import { GrantedFiles } from './session/granted.ts'
+import type { OpenOptions, StorePlaces } from './session/open-options.ts'
+import type { Snapshot } from './snapshot/snapshot.ts'
+
+export interface GrantedOptions
+  extends
+    Omit<StorePlaces, 'identity'>,
+    Omit<
+      OpenOptions,
+      keyof StorePlaces | 'passphrase' | 'recoveryKey' | 'operatorSecret' | 'deviceName'
+    > {
+  /** `GLKG1-…`, from `grants.give`. */
+  readonly grant: string
+  /** The address of the remote, as git takes it; with or without `#memstore_…` behind it. */
+  readonly url: string
+  readonly access?: RemoteOptions | undefined
+  readonly transfer?: ((progress: TransferProgress) => void) | undefined
+  /** Begins with the whole history instead, verified from genesis. */
+  readonly full?: boolean | undefined
+}
+
+/**
+ * Opens the clone in `directory`, which is made if it is absent or empty. Throws `invalid_identity`
+ * for a mistyped grant, `grant_expired`, `store_id_mismatch` if the address names another store,
+ * `not_found` if the remote has nothing for the grant, `history_needed`, a remote code, or what
+ * verification refuses; nothing is left then.
+ */
+export async function openGranted(options: GrantedOptions): Promise<MemoryStore> {
+  const { grant, url, access, transfer, full, ...others } = options
+  const held = await HeldGrant.parse(checkText(grant, '`grant`'))
+  const { url: address, storeId: named } = parseAddress(checkText(url, '`url`'))
+  if (named !== undefined && named !== held.storeId) {
+    throw new StoreError('store_id_mismatch', 'The grant is of another store than the address')
+  }
+  const opening = checkPlaces({ ...others, identity: held.identity })
+  const { disk = systemDisk, random = systemRandom, directory, signal } = opening
+  if (disk.list(directory).length > 0) {
+    new GrantedFiles(opening, held.storeId).learn(held)
+    return openStore(opening)
+  }
+  let verified: Snapshot | undefined
+  await new StagedClone(disk, random, directory).make(async ({ repository }) => {
+    const how = { ...opening, directory: repository, transfer, full }
+    verified = await cloneFromStart(held, { ...how, access: { signal, ...access, url: address } })
+  })
+  return openStore({ ...opening, verified })
+}

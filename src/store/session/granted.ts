@@ -1,0 +1,104 @@
+// What the clone of a grant's holder keeps of the device that gave the grant: its wraps, which open
+// the store, and its start, where the history here begins. Both are as they came: sealed for the
+// holder and signed by that device. A redaction erases the start with the caches.
+
+import { atomicWrite, type Disk, makeDurableDirectory, systemDisk } from '../../disk/disk.ts'
+import { StoreError } from '../../errors.ts'
+import type { Start } from '../../format/start.ts'
+import type { HeldAccess } from '../../keys/identity.ts'
+import { kidOfStart, openStart } from '../../keys/start.ts'
+import { atOnce } from '../../time-slice.ts'
+import { beforeBeginning } from '../history/beginning-entry.ts'
+import { type CloneBeginning, beginningOf, floorOf } from '../verify/beginning.ts'
+import { localPlaces, type StoreEnvironment, type StorePlaces } from './open-options.ts'
+import type { StoreSource } from './store-id.ts'
+
+export class GrantedFiles {
+  readonly #disk: Disk
+  readonly #caches: string
+  readonly #wraps: string
+  readonly #start: string
+
+  constructor(options: StorePlaces & StoreEnvironment, storeId: string) {
+    this.#disk = options.disk ?? systemDisk
+    this.#caches = localPlaces(options, storeId).cacheDirectory
+    this.#wraps = `${options.directory}/gitlocket/wraps`
+    this.#start = `${this.#caches}/start`
+  }
+
+  /** Wraps that were opened before. */
+  async keepWraps(wraps: Uint8Array): Promise<void> {
+    await makeDurableDirectory(this.#disk, this.#caches)
+    await atomicWrite(this.#disk, this.#wraps, wraps)
+  }
+
+  /** A start that was opened before. */
+  async keepStart(start: Uint8Array): Promise<void> {
+    await makeDurableDirectory(this.#disk, this.#caches)
+    await atomicWrite(this.#disk, this.#start, start)
+  }
+
+  /** The clone has the whole history. */
+  async forgetStart(): Promise<void> {
+    this.#disk.remove(this.#start)
+    await this.#disk.syncDirectory(this.#caches)
+  }
+
+  /** Opens the kept wraps. Throws `wrong_key` if they are missing, and what `learn` throws. */
+  learn(held: HeldAccess): void {
+    const wraps = this.#disk.readFile(this.#wraps)
+    if (wraps === undefined) {
+      throw new StoreError(
+        'wrong_key',
+        'The directory holds a store that was not begun with a grant: unset GITLOCKET_GRANT to ' +
+          'open it, or name another directory with GITLOCKET_STORE',
+      )
+    }
+    held.learn(wraps)
+  }
+
+  /** Where the history begins, read when it is asked for; undefined for a whole one. */
+  findBeginning(source: StoreSource, held: HeldAccess): CloneBeginning | undefined {
+    const isThere = this.#disk.stat(this.#start) !== undefined
+    if (!isThere && source.objects.exchange.shallow().length === 0) return undefined
+    let begun: CloneBeginning | undefined
+    const read = (): CloneBeginning => {
+      begun ??= this.#readBeginning(source, held)
+      return begun
+    }
+    return {
+      get snapshot() {
+        return read().snapshot
+      },
+      get deviceId() {
+        return read().deviceId
+      },
+      get time() {
+        return read().time
+      },
+      get start() {
+        return read().start
+      },
+    }
+  }
+
+  #readBeginning(source: StoreSource, held: HeldAccess): CloneBeginning {
+    const bytes = this.#disk.readFile(this.#start)
+    if (bytes === undefined) throw beforeBeginning()
+    const start = readStart(source, bytes, held)
+    const { floor } = start
+    const isAtFloor = floor !== undefined && source.objects.read(floor.commit) !== undefined
+    return atOnce(isAtFloor ? floorOf(source, start) : beginningOf(source, start))
+  }
+}
+
+/** Opens a start of the granter with the epoch that it is sealed under. */
+export function readStart(
+  { epochs }: Pick<StoreSource, 'epochs'>,
+  bytes: Uint8Array,
+  { granterKey }: HeldAccess,
+): Start {
+  const epoch = epochs.get(kidOfStart(bytes))
+  if (epoch !== undefined) return openStart(bytes, epoch, granterKey)
+  throw new StoreError('envelope_epoch', 'A start is sealed under keys that are not known here')
+}

@@ -128,6 +128,14 @@ export const packObjectsMax: number = 2 ** 24
 export const packWorkMax: number = 256
 /** However small a pack is, it may take that much: its largest object has to be allowed. */
 export const packWorkBytesMin: number = 256 * MEBIBYTE
+/** The bytes of a received pack that are kept in RAM while it is verified. */
+export const hashedBytesMax: Readonly<Record<'commit' | 'tree' | 'blob', number>> = {
+  commit: 64 * MEBIBYTE,
+  tree: 48 * MEBIBYTE,
+  blob: 32 * MEBIBYTE,
+}
+/** A pack with more objects is read from its file: the columns alone take forty bytes for each. */
+export const hashedObjectsMax: number = 2 ** 20
 /** Trees that an open store keeps to apply deltas to. */
 export const deltaCacheBytes: number = 16 * MEBIBYTE
 /** The index of a pack is kept in RAM up to this size: seventy thousand objects. */

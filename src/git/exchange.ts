@@ -4,6 +4,7 @@
 // until its caller accepts them (decision 0035).
 
 import type { GitObject, Oid, SizeLimit } from './objects/object.ts'
+import type { OidColumns } from './objects/oid-table.ts'
 
 /** The limits of a received pack. */
 export interface ReceiveLimits {
@@ -53,6 +54,22 @@ export interface OutgoingPack {
 }
 
 /**
+ * Objects of a received pack in RAM (decision 0064). Can be posted to a thread, which then reads
+ * the same memory.
+ */
+export interface HashedColumns {
+  readonly oids: OidColumns
+  /** By row: 0 for an object that is not kept. */
+  readonly types: Uint8Array<SharedArrayBuffer>
+  /** Where its bytes begin, counted over all chunks, and how many there are. */
+  readonly starts: Uint32Array<SharedArrayBuffer>
+  readonly lengths: Uint16Array<SharedArrayBuffer>
+  /** The row of the tree that the bytes are a delta of; -1 if they are the object. */
+  readonly bases: Int32Array<SharedArrayBuffer>
+  readonly chunks: readonly Uint8Array<SharedArrayBuffer>[]
+}
+
+/**
  * The objects that a remote has sent and no one has accepted yet. Only the holder of this value
  * reads them, together with those of the store. Once it is accepted or dropped, it reads the store
  * alone.
@@ -75,6 +92,8 @@ export interface Incoming {
   has(oid: Oid): boolean
   /** Where threads read the packs of both; see `ObjectStore`. */
   readonly packDirectories?: readonly string[] | undefined
+  /** The commits and trees of the pack that came last, for a verification right after. */
+  readonly hashed?: HashedColumns | undefined
   /**
    * Makes all of it part of the store, durable when it resolves. Throws `ref_conflict` if a
    * redaction has removed it in the meantime: fetch again. Not inside `exclusive`. Moves the

@@ -66,7 +66,7 @@ async function joinOnce(staged: StagedClone, options: JoinOptions): Promise<Memo
   await staged.make(async ({ repository, state }) => {
     let contact: FirstContact | undefined
     // Before anything else, whether the key is one of its keys.
-    await fetchInto(repository, options, async (objects, head, storeId) => {
+    const hashed = await fetchInto(repository, options, async (objects, head, storeId) => {
       const unlock = unlockOf(options)
       const opened = await openHeadKeyring(objects, storeId, unlock, head, options.signal)
       const source = { objects, storeId, epochs: opened.epochs }
@@ -76,7 +76,7 @@ async function joinOnce(staged: StagedClone, options: JoinOptions): Promise<Memo
     })
     // Whatever an attempt enrols counts only once the remote has it.
     const places = { directory: repository, stateDirectory: state, identity: options.identity }
-    const store = await openStore({ ...options, ...places })
+    const store = await openStore({ ...options, ...places, hashed })
     const { id: storeId } = store
     try {
       // The store's own statements are verified now.

@@ -5,7 +5,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Disk } from '../../src/disk/disk.ts'
 import { asAmount, runPackJob } from '../../src/git/maintenance/pack-job.ts'
-import { asTemporaryPack } from '../../src/git/pack/pack-file.ts'
+import { asIndexedPack, asTemporaryPack } from '../../src/git/pack/pack-file.ts'
 import type { Packer } from '../../src/git/pack/packer.ts'
 
 /** `repository` is the store's directory. */
@@ -27,7 +27,7 @@ export function inlinePacker(disk: Disk, repository: string): Packer {
         progress: (done: number, total: number) => progress?.(done, total),
       }
       const job = { kind: 'index', directory: place, token } as const
-      return asTemporaryPack(await runPackJob(disk, job, watch))
+      return asIndexedPack(await runPackJob(disk, job, watch))
     },
     async filter(dead, heads) {
       await runPackJob(disk, { kind: 'filter', directory, dead: dead.bytes, heads })

@@ -17,6 +17,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'object-store',
     'objects/object',
     'objects/oid-list',
+    'pack/hashed-objects',
     'pack/pack-set',
     'pack/packer',
     'refs/branch',

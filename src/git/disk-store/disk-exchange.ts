@@ -11,6 +11,7 @@ import { inSlices } from '../../time-slice.ts'
 import type {
   BoundaryChange,
   Evidence,
+  HashedColumns,
   Incoming,
   OutgoingPack,
   PackExchange,
@@ -142,6 +143,7 @@ export class DiskIncoming implements Incoming {
   readonly #store: ObjectStore
   readonly #place: string
   readonly #packs: PackSet
+  #hashed: HashedColumns | undefined
   /** The commit that was read last: a large head is read several times before it is verified. */
   #last: { readonly oid: Oid; readonly commit: GitObject } | undefined
   /** How the packs that wait move the boundary. */
@@ -157,6 +159,10 @@ export class DiskIncoming implements Incoming {
 
   get isEmpty(): boolean {
     return this.#packs.size === 0
+  }
+
+  get hashed(): HashedColumns | undefined {
+    return this.#hashed
   }
 
   get bytes(): number {
@@ -210,6 +216,7 @@ export class DiskIncoming implements Incoming {
         const { signal, progress } = options
         const checked = await packer.index(this.#place, pack.token, { signal, progress })
         await this.#install(checked, options)
+        this.#hashed = checked.hashed
       } else {
         pack.abandon()
         await this.#checkBoundary(options)
@@ -254,6 +261,7 @@ export class DiskIncoming implements Incoming {
   drop(): void {
     this.#last = undefined
     this.#moved = unmoved
+    this.#hashed = undefined
     this.#packs.close()
     try {
       if (this.#disk.stat(this.#place) !== undefined) this.#disk.removeTree(this.#place)

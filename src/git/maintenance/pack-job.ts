@@ -14,7 +14,7 @@ import { oidBytes, OidList, OidProbe } from '../objects/oid-list.ts'
 import { indexIncoming, type IndexJob } from '../pack/incoming-pack.ts'
 import { MultiPack } from '../pack/multi-pack.ts'
 import { copyEntries } from '../pack/pack-copy.ts'
-import { PackFile, publishPacks, type TemporaryPack } from '../pack/pack-file.ts'
+import { type IndexedPack, PackFile, publishPacks, type TemporaryPack } from '../pack/pack-file.ts'
 import { encodePackIndex, type PackIndex } from '../pack/pack-index.ts'
 import { orderForPack } from '../pack/pack-order.ts'
 import { removePacks } from '../pack/pack-removal.ts'
@@ -53,7 +53,7 @@ export type PackJob =
   | (IndexJob & { readonly kind: 'index' })
 
 /** The new pack, or what `unreachable` measured. */
-export type PackResult = PackStatus | TemporaryPack | ObjectAmount | undefined
+export type PackResult = PackStatus | TemporaryPack | IndexedPack | ObjectAmount | undefined
 
 /** The result of an `unreachable` job. */
 export function asAmount(result: PackResult): ObjectAmount {

@@ -6,7 +6,7 @@ import { systemDisk } from '../../disk/disk.ts'
 import { KIBIBYTE } from '../../limits.ts'
 import { findWorker, type JobOptions, JobPool } from '../../worker-threads.ts'
 import type { CompactOptions } from '../object-store.ts'
-import { asTemporaryPack, temporaryPath } from '../pack/pack-file.ts'
+import { asIndexedPack, asTemporaryPack, temporaryPath } from '../pack/pack-file.ts'
 import type { Packer } from '../pack/packer.ts'
 import {
   asAmount,
@@ -57,7 +57,7 @@ export function workerPacker(directory: string): Packer {
     },
     async index(place, token, options) {
       const job = { kind: 'index', directory: place, token } as const
-      return asTemporaryPack(await runWhereFaster(job, options))
+      return asIndexedPack(await runWhereFaster(job, options))
     },
     async filter(dead, heads) {
       await runWhereFaster({ kind: 'filter', directory, dead: dead.bytes, heads })

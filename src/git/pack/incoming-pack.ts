@@ -17,8 +17,8 @@ import { findAllLinks, type GitObject, type Oid } from '../objects/object.ts'
 import { corruptPack, decodePackHeader, packHeaderBytes, packTrailerBytes } from './pack-entry.ts'
 import {
   discardTemporaryPack,
+  type IndexedPack,
   packNameOf,
-  type TemporaryPack,
   temporaryPath,
   writeTemporaryIndex,
 } from './pack-file.ts'
@@ -57,10 +57,14 @@ export class PackStream {
       this.#head = concatBytes(this.#head, chunk).slice(0, packHeaderBytes)
       if (this.#head.length === packHeaderBytes) this.#checkCount()
     }
-    const rest = concatBytes(this.#tail, chunk)
+    // A copy of every chunk would be garbage outside of the heap, which is collected at once.
+    const isLong = chunk.length >= packTrailerBytes
+    const rest = isLong ? chunk : concatBytes(this.#tail, chunk)
+    if (isLong) this.#sha1.update(this.#tail)
     const hashed = Math.max(0, rest.length - packTrailerBytes)
     this.#sha1.update(rest.subarray(0, hashed))
-    this.#tail = rest.slice(hashed)
+    // `slice` of a Buffer would be a view of it.
+    this.#tail = new Uint8Array(rest.subarray(hashed))
   }
 
   /** Checks the trailer; returns the declared number of objects. */
@@ -154,17 +158,17 @@ export async function indexIncoming(
   disk: Disk,
   { directory, token }: IndexJob,
   watch: WorkWatch,
-): Promise<TemporaryPack> {
+): Promise<IndexedPack> {
   const fd = disk.openExisting(temporaryPath(directory, 'pack', token), 'r')
   if (fd === undefined) throw purgedMeanwhile()
   const size = disk.size(fd)
   const read = (into: Uint8Array, position: number): number => disk.read(fd, into, position)
   try {
-    const { objects, encodeIndex } = await inSlices(checkPack({ size, read }, { watch }))
+    const { objects, encodeIndex, hashed } = await inSlices(checkPack({ size, read }, { watch }))
     const checksum = new Uint8Array(packTrailerBytes)
     disk.read(fd, checksum, size - packTrailerBytes)
     await writeTemporaryIndex(disk, directory, token, encodeIndex(checksum))
-    return { name: packNameOf(checksum), objects, bytes: size, token }
+    return { name: packNameOf(checksum), objects, bytes: size, token, hashed }
   } finally {
     disk.close(fd)
   }

@@ -6,6 +6,7 @@ import { toHex } from '../../bytes.ts'
 import { systemRandom } from '../../crypto/random.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { assert } from '../../errors.ts'
+import type { HashedColumns } from '../exchange.ts'
 import type { PackStatus } from '../object-store.ts'
 import { HashedFile } from './hashed-file.ts'
 import { encodePackHeader } from './pack-entry.ts'
@@ -14,6 +15,11 @@ import { encodePackHeader } from './pack-entry.ts'
 export interface TemporaryPack extends PackStatus {
   /** The part that makes its temporary names unique. */
   readonly token: string
+}
+
+/** A received pack that was checked, with its commits and trees unless it is small. */
+export interface IndexedPack extends TemporaryPack {
+  readonly hashed: HashedColumns | undefined
 }
 
 /** The temporary names of this engine's packs; no other program uses them. */
@@ -136,6 +142,12 @@ export function discardTemporaryPack(disk: Disk, directory: string, token: strin
 /** The result of a `stage` job. */
 export function asTemporaryPack(pack: TemporaryPack | object | undefined): TemporaryPack {
   assert(pack !== undefined && 'token' in pack, 'a staged pack has a token')
+  return pack
+}
+
+/** The result of an `index` job. */
+export function asIndexedPack(pack: IndexedPack | object | undefined): IndexedPack {
+  assert(pack !== undefined && 'hashed' in pack, 'an indexed pack names its objects')
   return pack
 }
 

@@ -5,6 +5,7 @@
 
 import type { WorkWatch } from '../../async.ts'
 import { deltaChainBytesMax, deltaChainMax, KIBIBYTE } from '../../limits.ts'
+import type { HashedColumns } from '../exchange.ts'
 import type { ObjectType } from '../objects/object.ts'
 import { applyDelta, deltaWork } from './delta.ts'
 import { corruptPack, entryWork } from './pack-entry.ts'
@@ -20,6 +21,8 @@ export interface CheckedPack {
   readonly objects: number
   /** Encodes the index of the pack with this checksum. Throws `pack_corrupt`. */
   readonly encodeIndex: (packChecksum: Uint8Array) => Uint8Array
+  /** Its objects, as far as they are in RAM; undefined for a pack of few. */
+  readonly hashed: HashedColumns | undefined
 }
 
 export interface CheckOptions {
@@ -44,6 +47,7 @@ export function* checkPack(
   resolver.finish()
   return {
     objects: scan.count,
+    hashed: scan.hashed(),
     encodeIndex(packChecksum) {
       const builder = new PackIndexBuilder(scan.count)
       for (let rank = 0; rank < scan.count; rank += 1) {
@@ -56,6 +60,7 @@ export function* checkPack(
 
 /** An object whose deltas are being applied. */
 interface Base {
+  readonly rank: number
   readonly body: Uint8Array
   /** The bytes that a reader inflates and copies to reach it. */
   readonly work: number
@@ -84,10 +89,10 @@ class Resolver {
   *resolveFrom(rank: number): Generator<undefined, void> {
     const type = this.#scan.typeOf(rank)
     if (type === undefined || !this.#isBase(rank)) return
-    const { header, data } = this.#reader.entry(this.#scan.offsets[rank] ?? 0)
-    const work = entryWork(header)
+    const data = this.#scan.dataOf(rank, this.#reader)
+    const work = entryWork({ size: data.length })
     this.#budget.spend(work)
-    const chain: Base[] = [{ body: data, work, deltas: this.#deltasOn(rank) }]
+    const chain: Base[] = [{ rank, body: data, work, deltas: this.#deltasOn(rank) }]
     for (let base = chain.at(-1); base !== undefined; base = chain.at(-1)) {
       const next = base.deltas.next()
       if (next.done === true) chain.pop()
@@ -106,15 +111,15 @@ class Resolver {
     { chain, base }: { readonly chain: Base[]; readonly base: Base },
   ): void {
     if (chain.length > deltaChainMax) throw corruptPack('a chain of deltas is too long')
-    const { header, data } = this.#reader.entry(this.#scan.offsets[rank] ?? 0)
-    const own = entryWork(header) + deltaWork(data)
+    const data = this.#scan.dataOf(rank, this.#reader)
+    const own = entryWork({ size: data.length }) + deltaWork(data)
     const work = base.work + own
     if (work > deltaChainBytesMax) throw corruptPack('a chain of deltas is too large')
     this.#budget.spend(own)
     const body = applyDelta(base.body, data)
-    this.#scan.setObject(rank, type, { body, work })
+    this.#scan.setObject(rank, type, { body, work, base: base.rank })
     this.#waiting -= 1
-    if (this.#isBase(rank)) chain.push({ body, work, deltas: this.#deltasOn(rank) })
+    if (this.#isBase(rank)) chain.push({ rank, body, work, deltas: this.#deltasOn(rank) })
   }
 
   #isBase(rank: number): boolean {

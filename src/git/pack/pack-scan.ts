@@ -5,11 +5,13 @@
 import { crc32 } from 'node:zlib'
 import type { WorkWatch } from '../../async.ts'
 import { ByteWriter } from '../../bytes.ts'
-import { systemRandom } from '../../crypto/random.ts'
 import { gitHash } from '../../crypto/sha1.ts'
 import { assert } from '../../errors.ts'
 import { KIBIBYTE, MEBIBYTE, packObjectsMax } from '../../limits.ts'
+import type { HashedColumns } from '../exchange.ts'
 import type { ObjectType } from '../objects/object.ts'
+import { OidTable } from '../objects/oid-table.ts'
+import { HashedObjectsBuilder } from './hashed-objects.ts'
 import {
   corruptPack,
   decodeEntryHeader,
@@ -24,7 +26,6 @@ import {
 import type { WorkBudget } from './work-budget.ts'
 
 const oidBytes = 20
-const wordBytes = 4
 /** A byte of header and the shortest zlib stream. */
 const entryBytesMin = 9
 const windowBytes = MEBIBYTE
@@ -51,6 +52,8 @@ export interface ScanOptions {
 interface ReachedObject {
   readonly body: Uint8Array
   readonly work: number
+  /** The rank of its base, if the entry is a delta. */
+  readonly base?: number
 }
 
 /** Ranks count entries from 0, in the order of the pack. */
@@ -66,7 +69,8 @@ export class PackScan {
   readonly namedDeltas: number[] = []
   readonly reader: EntryReader
   readonly #types: Uint8Array
-  readonly #distinct: DistinctOids
+  readonly #rows: OidTable
+  readonly #hashed: HashedObjectsBuilder | undefined
   readonly #budget: WorkBudget
   readonly #watch: WorkWatch
   readonly #visit: VisitObject | undefined
@@ -79,10 +83,11 @@ export class PackScan {
     this.count = countOf(bytes)
     this.offsets = new Float64Array(this.count)
     this.checksums = new Uint32Array(this.count)
-    this.oids = Buffer.alloc(this.count * oidBytes)
+    this.#rows = OidTable.of(this.count)
+    this.oids = this.#rows.oids
+    this.#hashed = HashedObjectsBuilder.of(this.#rows, this.count)
     this.bases = new Int32Array(this.count).fill(-1)
     this.#types = new Uint8Array(this.count)
-    this.#distinct = new DistinctOids(this.oids, this.count)
     this.#budget = budget
     this.#watch = watch
     this.#visit = visit
@@ -115,6 +120,16 @@ export class PackScan {
     return this.oids.subarray(rank * oidBytes, (rank + 1) * oidBytes)
   }
 
+  /** The inflated data of an entry, from `reader` unless it is still in RAM. */
+  dataOf(rank: number, reader: EntryReader): Uint8Array {
+    return this.#hashed?.dataOf(rank) ?? reader.entry(this.offsets[rank] ?? 0).data
+  }
+
+  /** The objects that are still in RAM, once all are set; undefined for a pack of few objects. */
+  hashed(): HashedColumns | undefined {
+    return this.#hashed?.columns()
+  }
+
   /** The bases of `namedDeltas`, 20 bytes each, in the same order. */
   baseOids(): Uint8Array {
     return this.#baseOids.bytes()
@@ -124,11 +139,12 @@ export class PackScan {
    * Records the object of an entry. `work` is what a reader inflates and copies to reach it.
    * Throws `pack_corrupt` if the pack holds it twice: each delta on it would count twice too.
    */
-  setObject(rank: number, type: ObjectType, { body, work }: ReachedObject): void {
+  setObject(rank: number, type: ObjectType, { body, work, base }: ReachedObject): void {
     this.#budget.spend(body.length + work)
     const oid = gitHash(type, body)
     this.oids.write(oid, rank * oidBytes, 'hex')
-    if (!this.#distinct.add(rank)) throw corruptPack('it holds an object twice')
+    if (!this.#rows.add(rank)) throw corruptPack('it holds an object twice')
+    this.#hashed?.add(rank, type, body, base)
     this.#visit?.(oid, type, body)
     this.#done += 1
     if (this.#done % tickObjects === 0) this.#watch.progress(this.#done, this.count)
@@ -137,6 +153,8 @@ export class PackScan {
   #note(rank: number, header: EntryHeader, data: Uint8Array): void {
     this.#budget.spend(entryWork(header))
     if (header.type === 'tag') throw corruptPack('it holds a tag, which no store contains')
+    const isDelta = header.type === 'offsetDelta' || header.type === 'refDelta'
+    if (isDelta) this.#hashed?.addDelta(rank, data)
     if (header.type === 'offsetDelta') {
       this.bases[rank] = this.#rankAt((this.offsets[rank] ?? 0) - header.distance, rank)
     } else if (header.type === 'refDelta') {
@@ -159,52 +177,6 @@ export class PackScan {
     }
     if (low === rank || this.offsets[low] !== offset) throw corruptPack('a delta has no base')
     return low
-  }
-}
-
-/**
- * Detects an oid that a pack holds twice. The table takes 8 to 16 bytes per row, where a Set of
- * strings would take nearly 80: a sender without a key chooses the number of rows. The hash has
- * random keys, since the sender chooses the oids too and could make them collide.
- */
-class DistinctOids {
-  readonly #oids: Buffer
-  /** One more than the row of an oid; 0 for none. Never more than half full. */
-  readonly #table: Uint32Array
-  readonly #shift: number
-  readonly #keys: Buffer = Buffer.from(systemRandom(oidBytes))
-
-  /** `oids` has 20 bytes for each of `count` rows, which may be filled later. */
-  constructor(oids: Buffer, count: number) {
-    const bits = Math.max(1, Math.ceil(Math.log2(2 * count + 1)))
-    this.#oids = oids
-    this.#table = new Uint32Array(2 ** bits)
-    this.#shift = 32 - bits
-  }
-
-  /** Returns false if a row that was added before has the same oid. */
-  add(row: number): boolean {
-    const mask = this.#table.length - 1
-    const at = row * oidBytes
-    for (let slot = this.#slotOf(at); ; slot = (slot + 1) & mask) {
-      const other = this.#table[slot] ?? 0
-      if (other === 0) {
-        this.#table[slot] = row + 1
-        return true
-      }
-      const start = (other - 1) * oidBytes
-      if (this.#oids.compare(this.#oids, start, start + oidBytes, at, at + oidBytes) === 0) {
-        return false
-      }
-    }
-  }
-
-  #slotOf(at: number): number {
-    let sum = 0
-    for (let word = 0; word < oidBytes; word += wordBytes) {
-      sum += Math.imul(this.#oids.readInt32LE(at + word), this.#keys.readInt32LE(word) | 1)
-    }
-    return (sum >>> 0) >>> this.#shift
   }
 }
 

@@ -4,7 +4,7 @@
 import type { CompactOptions, ObjectAmount } from '../object-store.ts'
 import type { Oid } from '../objects/object.ts'
 import type { OidList } from '../objects/oid-list.ts'
-import type { TemporaryPack } from './pack-file.ts'
+import type { IndexedPack, TemporaryPack } from './pack-file.ts'
 import type { PackObject } from './pack-writer.ts'
 
 /** Where a walk through reachable objects begins and ends, as in git. */
@@ -33,7 +33,7 @@ export interface Packer {
   /**
    * Checks a pack that was received in another directory, under temporary names; indexes it.
    */
-  index(directory: string, token: string, options: CompactOptions): Promise<TemporaryPack>
+  index(directory: string, token: string, options: CompactOptions): Promise<IndexedPack>
   /**
    * Erases objects from every pack. Throws `journal_corrupt`, with nothing erased, if one of them
    * is reachable from `heads`.

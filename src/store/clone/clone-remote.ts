@@ -10,6 +10,7 @@ import { formatId, parseId } from '../../format/id.ts'
 import { parseStoreFile } from '../../format/public-files.ts'
 import { bringsKeyring } from '../../format/record-rules.ts'
 import { createDiskObjectStore } from '../../git/disk-store/disk-object-store.ts'
+import type { HashedColumns } from '../../git/exchange.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import type { Oid, SizeLimit } from '../../git/objects/object.ts'
 import { inSlices } from '../../time-slice.ts'
@@ -68,12 +69,15 @@ type ContactOptions = Pick<JoinOptions, 'url' | 'storeId' | 'trustFirstContact'>
   StorePlaces &
   StoreEnvironment
 
-/** Fetches the remote's head and its objects, and sets the branch to it unless `check` throws. */
+/**
+ * Fetches the remote's head and its objects, and sets the branch to it unless `check` throws.
+ * Returns what a verification reads faster.
+ */
 export async function fetchInto(
   directory: string,
   options: FetchOptions,
   check: (objects: ObjectStore, head: Oid, storeId: string) => Promise<void>,
-): Promise<void> {
+): Promise<HashedColumns | undefined> {
   const { url, storeId: expected } = addressOf(options)
   // Imported here: the library loads this file at its start, and few processes join a store.
   const { connectFetch } = await import('../../transport/fetch.ts')
@@ -87,6 +91,7 @@ export async function fetchInto(
     try {
       const into = objects.exchange.incoming()
       await connection.fetch({ want: head, haves: [], into, progress: options.transfer })
+      const { hashed } = into
       // The whole repository is apart: who asked for it removes it unless the head is verified.
       await into.accept()
       const storeId = readForeignStoreId(objects, head)
@@ -94,6 +99,7 @@ export async function fetchInto(
       await check(objects, head, storeId)
       const transition = { objects: [], expected: undefined, next: head }
       await objects.exclusive(() => objects.commit([transition]))
+      return hashed
     } finally {
       await objects.close()
     }

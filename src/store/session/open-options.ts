@@ -7,6 +7,7 @@ import { type Random, systemRandom } from '../../crypto/random.ts'
 import { type Disk, systemDisk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
+import type { HashedColumns } from '../../git/exchange.ts'
 import type { Packer } from '../../git/pack/packer.ts'
 import type { SharedLog } from '../../git/replica/shared-log.ts'
 import type { Identity } from '../../keys/identity.ts'
@@ -74,6 +75,8 @@ export interface OpenOptions extends StorePlaces, GuardOptions, StoreEnvironment
   readonly storeId?: string
   /** Accepts once a store that was restored to an older state. */
   readonly acceptRolledBack?: boolean
+  /** @internal The objects that this process has just received and hashed. */
+  readonly hashed?: HashedColumns | undefined
   /** Reports the verification of a long history. */
   readonly progress?: Progress
   readonly signal?: AbortSignal

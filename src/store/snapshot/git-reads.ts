@@ -1,6 +1,7 @@
 // Reads trees and blobs of a commit, and throws the error code of the expected object.
 
 import { type ErrorCode, StoreError } from '../../errors.ts'
+import type { HashedColumns } from '../../git/exchange.ts'
 import {
   decodeTree,
   type GitObject,
@@ -17,6 +18,8 @@ export interface ObjectSource {
   has?(oid: Oid): boolean
   /** Where packs are, for threads; see `ObjectStore`. */
   readonly packDirectories?: readonly string[] | undefined
+  /** Objects in RAM, for threads. */
+  readonly hashed?: HashedColumns | undefined
 }
 
 /** Whether an object exists; avoids reading it if the source can. */

@@ -24,7 +24,7 @@ export interface OpenedRow {
 }
 
 /** The parts of a commit with canonical bytes, a valid group signature and a well-formed record. */
-interface CommitFacts {
+export interface CommitFacts {
   readonly oid: Oid
   readonly tree: Oid
   readonly parents: readonly Oid[]

@@ -44,8 +44,10 @@ const EARLY = 64
 interface BatchTask {
   readonly oids: readonly Oid[]
   done: boolean
-  /** The encoded result; undefined if the thread died. */
+  /** The encoded result of a thread; undefined if it died. */
   result: Uint8Array | undefined
+  /** The result of this thread. */
+  commits?: readonly (CheckedCommit | undefined)[]
 }
 
 export class CommitCheckers {
@@ -63,7 +65,7 @@ export class CommitCheckers {
    */
   constructor(source: CommitSource, head: Oid, commits: number, threads?: number) {
     this.#source = source
-    const { packDirectories } = source.objects
+    const { packDirectories, hashed } = source.objects
     const count = packDirectories === undefined ? 0 : (threads ?? worthwhileThreads(commits))
     this.#signingKeys = count > 0 ? findSigningKeys(source, head) : new Map()
     if (packDirectories === undefined || this.#signingKeys.size === 0) return
@@ -73,7 +75,7 @@ export class CommitCheckers {
     if (members.length < epochs.size) return
     const keys = members.map(({ seed, auditKey, contentKey }) => ({ seed, auditKey, contentKey }))
     const [signing, signingKeys] = [identity?.signing, this.#signingKeys]
-    const job = { packDirectories, storeId, epochs: keys, signing, signingKeys }
+    const job = { packDirectories, hashed, storeId, epochs: keys, signing, signingKeys }
     this.#pool = new VerifyPool(job, count)
   }
 
@@ -118,7 +120,8 @@ export class CommitCheckers {
     }
   }
 
-  #read({ oids, result }: BatchTask): Iterable<CheckedCommit> {
+  #read({ oids, result, commits }: BatchTask): Iterable<CheckedCommit> {
+    if (commits !== undefined) return orCheckedHere(this.#source, oids, commits)
     if (result === undefined) return checkHere(this.#source, oids)
     return decodeBatch(this.#source, this.#signingKeys, oids, result)
   }
@@ -134,7 +137,7 @@ export class CommitCheckers {
     }
     const task: BatchTask = { oids, done: false, result: undefined }
     this.#tasks.set(keyOf(oids), task)
-    task.result = await checkInSlices(this.#source, this.#signingKeys, oids)
+    task.commits = await checkInSlices(this.#source, this.#signingKeys, oids)
     task.done = true
     await new TimeSlice().next()
   }
@@ -165,6 +168,15 @@ type Batches = readonly (readonly Oid[])[]
 
 function* checkHere(source: CommitSource, oids: readonly Oid[]): Generator<CheckedCommit> {
   for (const oid of oids) yield checkAlone(source, oid)
+}
+
+/** Checks refused commits again, which throws when the iteration reaches one. */
+function* orCheckedHere(
+  source: CommitSource,
+  oids: readonly Oid[],
+  commits: readonly (CheckedCommit | undefined)[],
+): Generator<CheckedCommit> {
+  for (const [index, oid] of oids.entries()) yield commits[index] ?? checkAlone(source, oid)
 }
 
 /**

@@ -16,11 +16,12 @@ import type { SigningKeyPair } from '../../crypto/signature.ts'
 import { assert, StoreError } from '../../errors.ts'
 import { writesVersions } from '../../format/record-rules.ts'
 import { decodeSignedBody, nameRows } from '../../format/record.ts'
+import type { HashedColumns } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { EpochKeys } from '../../keys/epoch.ts'
 import { atOnce, inSlices } from '../../time-slice.ts'
 import type { CommitSource } from '../commits/decoded-commit.ts'
-import type { CheckedCommit, OpenedMemory, OpenedRow } from './checked-commit.ts'
+import type { CheckedCommit, CommitFacts, OpenedMemory, OpenedRow } from './checked-commit.ts'
 import { checkAlone } from './context-free-check.ts'
 
 /** Device id → signing key of each device of the store. Keys never change (FORMAT §7.1). */
@@ -30,6 +31,7 @@ export type SigningKeys = ReadonlyMap<string, Uint8Array>
 export interface VerifyJob {
   /** As those of an `ObjectStore`. */
   readonly packDirectories: readonly string[]
+  readonly hashed: HashedColumns | undefined
   readonly storeId: string
   readonly epochs: readonly Pick<EpochKeys, 'seed' | 'auditKey' | 'contentKey'>[]
   /** The pair of this device; see `CommitSource`. */
@@ -58,13 +60,58 @@ export function checkBatch(
   return atOnce(batchSteps(source, signingKeys, oids))
 }
 
-/** `checkBatch` in time slices, for the main thread. */
+/** The same checks in the main thread, in time slices; undefined for a refused commit. */
 export function checkInSlices(
   source: CommitSource,
   signingKeys: SigningKeys,
   oids: readonly Oid[],
-): Promise<OwnedBytes> {
-  return inSlices(batchSteps(source, signingKeys, oids))
+): Promise<readonly (CheckedCommit | undefined)[]> {
+  return inSlices(checkSteps(source, signingKeys, oids))
+}
+
+function* checkSteps(
+  source: CommitSource,
+  signingKeys: SigningKeys,
+  oids: readonly Oid[],
+): Generator<undefined, readonly (CheckedCommit | undefined)[]> {
+  const commits: (CheckedCommit | undefined)[] = []
+  for (const oid of oids) {
+    const checked = yield* checkWhole(source, signingKeys, oid)
+    commits.push(checked && withResults(source, signingKeys, checked.commit, checked.rows))
+    yield
+  }
+  return commits
+}
+
+/** A commit whose signature was checked with the key of its device, and whose rows are opened. */
+function withResults(
+  source: CommitSource,
+  signingKeys: SigningKeys,
+  facts: CommitFacts,
+  rows: CheckedWhole['rows'],
+): CheckedCommit {
+  const signedBy = signingKeys.get(facts.record.deviceId)
+  const { oid, tree, parents, epoch, record, body, hash } = facts
+  return {
+    oid,
+    tree,
+    parents,
+    epoch,
+    record,
+    body,
+    hash,
+    isWhole: true,
+    checkSignature(publicKey) {
+      if (signedBy !== undefined && equalBytes(publicKey, signedBy)) return
+      checkAlone(source, oid).checkSignature(publicKey)
+    },
+    hasDetail: (row) => rows[row] !== undefined,
+    openRow(index) {
+      const row = rows[index]
+      assert(row !== undefined, 'a row with a detail is opened')
+      return row
+    },
+  }
 }
 
 /** Yields after each row and each commit. */
@@ -175,27 +222,8 @@ function readChecked(
   const body = reader.raw(reader.u32())
   const record = nameRows(source.storeId, decodeSignedBody(body), hash)
   const rows = writesVersions(record) ? record.rows.map(() => readRow(reader)) : []
-  const signedBy = signingKeys.get(record.deviceId)
-  return {
-    oid,
-    tree,
-    parents,
-    epoch,
-    record,
-    body,
-    hash,
-    isWhole: true,
-    checkSignature(publicKey) {
-      if (signedBy !== undefined && equalBytes(publicKey, signedBy)) return
-      checkAlone(source, oid).checkSignature(publicKey)
-    },
-    hasDetail: (row) => rows[row] !== undefined,
-    openRow(index) {
-      const row = rows[index]
-      assert(row !== undefined, 'a row with a detail is opened')
-      return row
-    },
-  }
+  const facts = { oid, tree, parents, epoch, record, body, hash }
+  return withResults(source, signingKeys, facts, rows)
 }
 
 function readRow(reader: ByteReader): OpenedRow | undefined {

@@ -11,7 +11,7 @@ import { checkBatch, type VerifyBatch, type VerifyJob } from './verify-message.t
 
 // Untyped in node; commit-checkers.ts alone sets it.
 const job: VerifyJob = workerData
-const objects = new PackedObjects(job.packDirectories)
+const objects = new PackedObjects(job.packDirectories, undefined, job.hashed)
 // Not awaited: a bundle in CommonJS has no top-level await.
 void loadSodium().then(listen)
 

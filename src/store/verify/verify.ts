@@ -7,6 +7,7 @@ import { toHex } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { parseLinks } from '../../format/commit.ts'
 import { zeroHash } from '../../format/record.ts'
+import type { HashedColumns } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { inSlices, TimeSlice } from '../../time-slice.ts'
 import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
@@ -28,6 +29,8 @@ import { verifyChecked } from './verify-commit.ts'
 import type { VerifyContext } from './verify-rows.ts'
 
 export interface VerifyOptions extends WorkOptions {
+  /** @internal The objects that this process has just received and hashed. */
+  readonly hashed?: HashedColumns | undefined
   /** @internal Called with each commit once it is accepted. */
   readonly onCommit?: ((commit: CheckedCommit) => void) | undefined
   /**
@@ -53,7 +56,8 @@ export function verifyHistory(
   // A session is given too, whose properties a spread would not take over.
   const { objects, storeId, epochs, identity } = source
   const { height } = parseLinks(readCommitBytes(objects, head))
-  return withPacks({ objects, storeId, epochs, identity }, height + 1, (packed) => {
+  const how = { commits: height + 1, hashed: options.hashed }
+  return withPacks({ objects, storeId, epochs, identity }, how, (packed) => {
     return verifyAll(packed, head, height, options)
   })
 }
@@ -108,7 +112,8 @@ export function verifyForward(
   commits: Pick<NewCommits, 'oids' | 'children'>,
   options: VerifyOptions,
 ): Promise<Snapshot> {
-  return withPacks(context, commits.oids.length, (packed) => {
+  const how = { commits: commits.oids.length, hashed: options.hashed }
+  return withPacks(context, how, (packed) => {
     return verifyOnward(packed, snapshot, commits, options)
   })
 }
@@ -131,12 +136,12 @@ async function verifyOnward(
 /** Lends a source that reads packs faster, if the number of commits makes that worthwhile. */
 async function withPacks<Source extends CommitSource, T>(
   source: Source,
-  commits: number,
+  { commits, hashed }: Pick<VerifyOptions, 'hashed'> & { readonly commits: number },
   work: (source: Source) => Promise<T>,
 ): Promise<T> {
   const { packDirectories } = source.objects
   if (packDirectories === undefined || commits < worthwhileCommits) return work(source)
-  const objects = new PackedObjects(packDirectories, source.objects)
+  const objects = new PackedObjects(packDirectories, source.objects, hashed)
   try {
     return await work({ ...source, objects })
   } finally {

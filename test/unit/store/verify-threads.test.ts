@@ -1,20 +1,24 @@
 // Verification with threads: the same result as without, on valid and forged histories, also if a
 // thread dies. FORMAT §8.
 
-import { cpSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { unwatched } from '../../../src/async.ts'
 import { signingKeyPair } from '../../../src/crypto/signature.ts'
 import { openDiskObjectStore } from '../../../src/git/disk-store/disk-object-store.ts'
 import type { Oid } from '../../../src/git/objects/object.ts'
+import { checkPack } from '../../../src/git/pack/pack-resolve.ts'
 import { generateIdentity, type Identity } from '../../../src/keys/identity.ts'
 import type { CommitSource } from '../../../src/store/commits/decoded-commit.ts'
 import { createStore } from '../../../src/store/create.ts'
 import { verifyHistory, type VerifyOptions } from '../../../src/store/verify/verify.ts'
+import { atOnce } from '../../../src/time-slice.ts'
 import { type Fault, fields } from '../../support/forge-fault.ts'
 import { flipBit, idOf } from '../../support/forge-seal.ts'
 import type { Forge } from '../../support/forge.ts'
 import { writeForged } from '../../support/forged-disk.ts'
+import { inRam } from '../../support/hostile-packs.ts'
 import { sample } from '../../support/seed.ts'
 import { memory, standardHistory, version } from '../../support/standard-forge.ts'
 import { sharedDirectory, temporaryDirectory } from '../../support/temporary.ts'
@@ -98,6 +102,26 @@ test.each(sample([1, 2, 3], 2))(
     await stored.close()
   },
 )
+
+test('threads read what the check of a received pack has kept', { tags: 'slow' }, async () => {
+  const stored = await store(long)
+  const { packDirectories = [] } = stored.source.objects
+  const packs = packDirectories.flatMap((directory) =>
+    readdirSync(directory).flatMap((name) => (name.endsWith('.pack') ? join(directory, name) : [])),
+  )
+  const [pack = ''] = packs.toSorted((a, b) => statSync(b).size - statSync(a).size)
+  const { hashed } = atOnce(checkPack(inRam(readFileSync(pack)), { watch: unwatched }))
+  expect(hashed).toBeDefined()
+  const alone = await verifyHistory(stored.source, stored.head, { threads: 0 })
+  // Without any other place to read from.
+  const objects = { ...stored.source.objects, packDirectories: [], hashed }
+  const source = { ...stored.source, objects }
+  const before = stored.reads()
+  const together = await verifyHistory(source, stored.head, { threads: 2 })
+  expect([...together.snapshot.current]).toEqual([...alone.snapshot.current])
+  expect(stored.reads() - before).toBeLessThan(before)
+  await stored.close()
+})
 
 test('commits are accepted in their order, each once', { tags: 'slow' }, async () => {
   const stored = await store(long)

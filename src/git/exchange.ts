@@ -20,10 +20,10 @@ export interface ReceiveOptions {
   /** Other objects that it was asked for: refused in the same way. */
   readonly also?: readonly Oid[] | undefined
   /**
-   * For a pack without all of the history. It is refused unless the commits from the tip on end at
-   * these, at genesis, or at commits of the store.
+   * For a pack without all of the history: refused unless every line of it, from the tip on, ends
+   * where this allows.
    */
-  readonly boundary?: (BoundaryChange & { readonly before: readonly Oid[] }) | undefined
+  readonly boundary?: ReceivedBoundary | undefined
   readonly signal?: AbortSignal | undefined
   /** In objects, while the pack is checked. */
   readonly progress?: ((done: number, total: number) => void) | undefined
@@ -35,6 +35,14 @@ export interface BoundaryChange {
   readonly shallow: readonly Oid[]
   /** Commits that have left it: their parents have been sent. */
   readonly unshallow: readonly Oid[]
+}
+
+/** Where the history behind a pack may end. */
+export interface ReceivedBoundary extends BoundaryChange {
+  /** The boundary until then. */
+  readonly before: readonly Oid[]
+  /** Commits of the store that have all of their history up to that boundary. */
+  readonly haves: readonly Oid[]
 }
 
 export interface ReceivedPack {

@@ -40,7 +40,8 @@ async function fetchOver(
   conversation: Conversation,
   request: FetchRequest,
 ): Promise<ReceivedPack & BoundaryChange> {
-  const { want: tip, wants: also, into, limits, progress, deepen, shallow: before = [] } = request
+  const { want: tip, wants: also, haves, into, limits, progress, deepen } = request
+  const { shallow: before = [] } = request
   const body = encodeRequest(conversation, request)
   return conversation.exchange({ body: wholeBody(body), length: body.length }, async (packets) => {
     const moved = deepen === undefined ? unmoved : await readBoundary(conversation, packets, before)
@@ -53,7 +54,7 @@ async function fetchOver(
       limits,
       tip,
       also,
-      boundary: isWhole(request) ? undefined : { before, ...moved },
+      boundary: isWhole(request) ? undefined : { before, haves, ...moved },
       signal: conversation.signal,
       progress: (done, total) => progress?.({ phase: 'checking', done, total }),
     })

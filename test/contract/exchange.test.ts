@@ -1,42 +1,14 @@
 // What the exchange of every ObjectStore promises: packs in, packs out, and tracking refs.
 
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { equalBytes } from '../../src/bytes.ts'
-import { createDiskObjectStore } from '../../src/git/disk-store/disk-object-store.ts'
 import type { OutgoingPack } from '../../src/git/exchange.ts'
-import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
+import type { Transition } from '../../src/git/object-store.ts'
 import { leftOutName } from '../../src/git/refs/tracking-ref.ts'
-import { openReplicatedStore } from '../../src/git/replica/replicated-store.ts'
-import { FaultyDisk } from '../support/faulty-disk.ts'
-import { inlinePacker } from '../support/inline-packer.ts'
-import { partialPack } from '../support/partial-stores.ts'
+import { kinds } from '../support/exchange-stores.ts'
 import { blob, blobOid, deltaOnOid, inChunks, rawPack } from '../support/raw-pack.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
 import { receivePack } from '../support/transfer.ts'
 import { TestHistory } from '../support/transitions.ts'
-import { createVolatileObjectStore } from '../support/volatile-object-store.ts'
-import { VolatileLog } from '../support/volatile-shared-log.ts'
-
-const kinds: readonly (readonly [string, () => Promise<ObjectStore>])[] = [
-  ['in memory', async () => createVolatileObjectStore()],
-  ['on disk', () => createDiskObjectStore({ directory: join(temporaryDirectory(), 's') })],
-  [
-    'over a shared log',
-    () => {
-      const log = new VolatileLog().server()
-      return openReplicatedStore({ directory: join(temporaryDirectory(), 's'), log })
-    },
-  ],
-  [
-    'on a disk that counts operations',
-    () => {
-      const disk = new FaultyDisk()
-      const directory = join(temporaryDirectory(), 's')
-      return createDiskObjectStore({ directory, disk, packer: inlinePacker(disk, directory) })
-    },
-  ],
-]
 
 const noBytes = new Uint8Array(0)
 
@@ -255,126 +227,3 @@ describe.each(kinds)('exchange (%s)', (_, create) => {
     await store.close()
   })
 })
-
-describe.each(kinds)('the boundary (%s)', (kind, create) => {
-  const isShared = kind === 'over a shared log'
-  const oids = ['b', 'a'].map((digit) => digit.repeat(40))
-
-  test('is empty until it is set, and sorted', async () => {
-    const store = await create()
-    const { exchange } = store
-    expect(exchange.shallow()).toEqual([])
-    await exchange.setShallow([])
-    if (isShared) {
-      await expect(exchange.setShallow(oids)).rejects.toMatchObject({ code: 'incomplete_clone' })
-    } else {
-      await exchange.setShallow([...oids, ...oids])
-      expect(exchange.shallow()).toEqual(oids.toSorted())
-      await exchange.setShallow(oids.slice(1))
-      expect(exchange.shallow()).toEqual(oids.slice(1))
-      await exchange.setShallow([])
-    }
-    expect(exchange.shallow()).toEqual([])
-    await store.close()
-  })
-
-  test.each([
-    ['a name', ['main']],
-    ['a line break', [`${'a'.repeat(40)}\n`]],
-    ['upper case', ['A'.repeat(40)]],
-    [
-      'too many',
-      Array.from({ length: 4097 }, (_, number) => number.toString(16).padStart(40, '0')),
-    ],
-  ])('is not %s', async (_, commits) => {
-    const store = await create()
-    const code = isShared ? 'incomplete_clone' : 'invalid_input'
-    await expect(store.exchange.setShallow(commits)).rejects.toMatchObject({ code })
-    expect(store.exchange.shallow()).toEqual([])
-    await store.close()
-  })
-
-  test('moves with the packs that are accepted, and with no others', async () => {
-    const store = await create()
-    const { pack, tip, parent } = await partOf()
-    const boundary = { before: [], shallow: [tip], unshallow: [] }
-    const incoming = store.exchange.incoming()
-    const receive = async (): Promise<unknown> =>
-      incoming.receive(inChunks(pack, 1000), { tip, boundary })
-    if (isShared) await expect(receive()).rejects.toMatchObject({ code: 'incomplete_clone' })
-    else {
-      await receive()
-      incoming.drop()
-      expect(store.exchange.shallow()).toEqual([])
-      await receive()
-      expect(store.exchange.shallow()).toEqual([])
-      await incoming.accept()
-      expect(store.exchange.shallow()).toEqual([tip])
-      expect(store.read(tip)?.type).toBe('commit')
-      expect(store.read(parent)).toBeUndefined()
-    }
-    await store.close()
-  })
-
-  test.skipIf(isShared)('is left by a commit whose parents arrive', async () => {
-    const store = await create()
-    const [one, more] = [await partOf(), await partOf(2)]
-    const { tip } = one
-    const first = { before: [], shallow: [tip], unshallow: [] }
-    await receivePack(store.exchange, inChunks(one.pack, 1000), { tip, boundary: first })
-    const next = { before: [tip], shallow: [one.parent], unshallow: [tip] }
-    await receivePack(store.exchange, inChunks(more.pack, 1000), { tip, boundary: next })
-    expect(store.exchange.shallow()).toEqual([one.parent])
-    const again = { before: [one.parent], shallow: [tip], unshallow: [] }
-    await receivePack(store.exchange, inChunks(rawPack([]), 1000), { tip, boundary: again })
-    expect(store.exchange.shallow()).toEqual([one.parent, tip].toSorted())
-    await store.close()
-  })
-
-  test.skipIf(isShared).each([
-    ['that is not named', (): readonly string[] => []],
-    ['that is no commit', () => [blobOid('one')]],
-    ['that is elsewhere', () => ['a'.repeat(40)]],
-  ])('a pack whose history ends at a commit %s is refused', async (_, shallowOf) => {
-    const store = await create()
-    const { pack, tip } = await partOf()
-    const boundary = { before: [], shallow: shallowOf(), unshallow: [] }
-    const attempt = receivePack(store.exchange, inChunks(pack, 1000), { tip, boundary })
-    await expect(attempt).rejects.toMatchObject({ code: 'pack_refused' })
-    expect([...store.objectIds()]).toEqual([])
-    expect(store.exchange.shallow()).toEqual([])
-    await store.close()
-  })
-
-  test.skipIf(isShared)('a commit leaves it only with its parents', async () => {
-    const store = await create()
-    const { pack, tip } = await partOf()
-    const first = { before: [], shallow: [tip], unshallow: [] }
-    await receivePack(store.exchange, inChunks(pack, 1000), { tip, boundary: first })
-    for (const again of [pack, rawPack([])]) {
-      const boundary = { before: [tip], shallow: [], unshallow: [tip] }
-      const attempt = receivePack(store.exchange, inChunks(again, 1000), { tip, boundary })
-      await expect(attempt).rejects.toMatchObject({ code: 'pack_refused' })
-    }
-    expect(store.exchange.shallow()).toEqual([tip])
-    await store.close()
-  })
-
-  test('a pack without another object that was asked for is refused', async () => {
-    const store = await create()
-    const also = [blobOid('two')]
-    const attempt = receivePack(store.exchange, inChunks(rawPack([blob('one')]), 100), { also })
-    await expect(attempt).rejects.toMatchObject({ code: 'pack_refused' })
-    expect([...store.objectIds()]).toEqual([])
-    await store.close()
-  })
-})
-
-/** A pack of the last commits of a history of three. */
-async function partOf(
-  depth = 1,
-): Promise<{ readonly pack: Uint8Array; readonly tip: string; readonly parent: string }> {
-  const transitions = new TestHistory(26).take(3)
-  const [parent = '', tip = ''] = transitions.slice(-2).map(({ next }) => next)
-  return { pack: await partialPack(transitions, 3 - depth), tip, parent }
-}

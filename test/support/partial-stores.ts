@@ -42,7 +42,7 @@ export async function partialStore(
   const directory = join(temporaryDirectory(), 'store')
   const store = await createDiskObjectStore({ directory, mayBeShallow: true, idleMs: Infinity })
   const [end = '', next = ''] = [transitions[from]?.next, transitions.at(-1)?.next]
-  const boundary = { before: [], shallow: [end], unshallow: [] }
+  const boundary = { before: [], haves: [], shallow: [end], unshallow: [] }
   const pack = await partialPack(transitions, from)
   await receivePack(store.exchange, inChunks(pack, 1000), { tip: next, boundary })
   await store.exclusive(() => store.commit([{ objects: [], expected: undefined, next }]))

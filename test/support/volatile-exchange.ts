@@ -216,7 +216,7 @@ class VolatileIncoming implements Incoming {
       throw corruptPack('it does not hold an object that was asked for')
     }
     const read = (oid: Oid): GitObject | undefined => found.get(oid) ?? this.read(oid)
-    atOnce(checkBoundary({ read, isStored: (oid) => this.#objects.has(oid) }, options))
+    atOnce(checkBoundary(read, options))
     for (const [oid, object] of found) this.#waiting.set(oid, object)
   }
 }

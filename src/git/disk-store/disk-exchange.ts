@@ -311,9 +311,10 @@ export class DiskIncoming implements Incoming {
   }
 
   async #checkBoundary(options: ReceiveOptions): Promise<void> {
-    const isStored = (oid: Oid): boolean => this.#parts.objects.has(oid)
-    const source = { read: (oid: Oid) => this.read(oid), isStored }
-    await inSlices(checkBoundary(source, options), options.signal)
+    await inSlices(
+      checkBoundary((oid) => this.read(oid), options),
+      options.signal,
+    )
   }
 
   /** Under the writer lock. A purge empties the directory. */

@@ -196,37 +196,30 @@ export function refusal(error: unknown): unknown {
   })
 }
 
-/** The objects around a received pack. */
-export interface BoundarySource {
-  /** An object of the pack, or else of the store. */
-  read(oid: Oid): GitObject | undefined
-  /** Whether the store had it before, with all that follows up to its boundary. */
-  isStored(oid: Oid): boolean
-}
-
 /**
  * Walks the commits from the tip, and from those that left the boundary. Throws `pack_corrupt`
- * unless each line of history ends at the boundary, at genesis or at a commit of the store, and the
- * boundary consists of commits.
+ * unless each line of history ends at the boundary, at genesis or at a commit that was there with
+ * all of its own, and the boundary consists of commits. Any other stored commit may have come in a
+ * pack without its parents.
  */
 export function* checkBoundary(
-  source: BoundarySource,
+  read: (oid: Oid) => GitObject | undefined,
   { tip, boundary }: Pick<ReceiveOptions, 'tip' | 'boundary'>,
 ): Generator<undefined, void> {
   if (boundary === undefined) return
-  const { before, shallow, unshallow } = boundary
+  const { before, haves, shallow, unshallow } = boundary
   const left = new Set(unshallow)
-  const ends = new Set([...before, ...shallow].filter((oid) => !left.has(oid)))
+  const ends = new Set([...before, ...haves, ...shallow].filter((oid) => !left.has(oid)))
   for (const oid of shallow) {
-    if (source.read(oid)?.type !== 'commit') throw corruptPack('its history ends at no commit')
+    if (read(oid)?.type !== 'commit') throw corruptPack('its history ends at no commit')
     yield
   }
   const seen = new Set(tip === undefined ? unshallow : [tip, ...unshallow])
   // The set grows while it is iterated.
   for (const oid of seen) {
     yield
-    if (ends.has(oid) || (source.isStored(oid) && !left.has(oid))) continue
-    const links = linksOf(source.read(oid))
+    if (ends.has(oid)) continue
+    const links = linksOf(read(oid))
     if (links === undefined) throw corruptPack('a part of the history is missing in it')
     for (const parent of links.parents) seen.add(parent)
   }

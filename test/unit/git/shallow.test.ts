@@ -105,7 +105,12 @@ describe('a store whose history ends early', () => {
   test('keeps a refused head that stock git reads', async () => {
     const { store, directory } = await partialStore(transitions.slice(0, 4), 3)
     const incoming = store.exchange.incoming()
-    const boundary = { before: [commits[3] ?? ''], shallow: [commits[6] ?? ''], unshallow: [] }
+    const boundary = {
+      before: [commits[3] ?? ''],
+      haves: [],
+      shallow: [commits[6] ?? ''],
+      unshallow: [],
+    }
     const pack = await partialPack(transitions, 6)
     await incoming.receive(inChunks(pack, 1000), { tip, boundary })
     await store.exclusive(() => incoming.keep('origin', tip))
@@ -175,7 +180,7 @@ describe('the file of the boundary', () => {
     const take = async (one: ObjectStore, from: number): Promise<void> => {
       const pack = await partialPack(transitions, from)
       const change = { shallow: [commits[from] ?? ''], unshallow: [commits[6] ?? ''] }
-      const boundary = { before: [commits[6] ?? ''], ...change }
+      const boundary = { before: [commits[6] ?? ''], haves: [], ...change }
       await receivePack(one.exchange, inChunks(pack, 1000), { tip, boundary })
     }
     await Promise.all([take(store, 4), take(other, 2)])

@@ -109,6 +109,7 @@ export type {
   GrantWriter,
   StoreGrants,
 } from './store/store-grants.ts'
+export type { HostCheck } from './store/grants/check-host.ts'
 export type { Grant, GrantStatus } from './store/grants/grants.ts'
 export type { GrantsReport } from './store/grants/publish.ts'
 export type { StoreHistory } from './store/store-history.ts'

@@ -10,6 +10,7 @@ const apiKey: Load = () => import('./commands/serving/api-key.ts')
 const certificate: Load = () => import('./commands/certificate.ts')
 const device: Load = () => import('./commands/members/device.ts')
 const engine: Load = () => import('./commands/serving/engine.ts')
+const grant: Load = () => import('./commands/members/grant.ts')
 const guard: Load = () => import('./commands/guard.ts')
 const hook: Load = () => import('./commands/hook.ts')
 const key: Load = () => import('./commands/members/key.ts')
@@ -107,6 +108,9 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     'device role': device,
     'device rename': device,
     'device remove': () => import('./commands/members/device-remove.ts'),
+    'grant give': grant,
+    'grant list': grant,
+    'grant end': grant,
     'key show': key,
     'key passwd': key,
     'key recovery': key,

@@ -81,6 +81,16 @@ export function openStart(bytes: Uint8Array, epoch: EpochKeys, granterKey: Uint8
   return start
 }
 
+/** Whether bytes begin as a start does. */
+export function isStart(bytes: Uint8Array): boolean {
+  return equalBytes(bytes.subarray(0, MAGIC.length), MAGIC)
+}
+
+/** A statement that may be of anyone who has the keys. Throws as `openStart`. */
+export function readStart(bytes: Uint8Array, epoch: EpochKeys): Start {
+  return openBody(bytes, epoch).start
+}
+
 /** The epoch of a start, by its kid. Throws `start_malformed` or `upgrade_required`. */
 export function kidOfStart(bytes: Uint8Array): string {
   return readHeader(bytes).kid
@@ -95,6 +105,21 @@ export function openStartOf(
   epoch: EpochKeys,
   keyOf: (granter: string) => Uint8Array | undefined,
 ): Start {
+  const { start, message, signature } = openBody(bytes, epoch)
+  const key = keyOf(start.granter)
+  if (key === undefined) throw malformedStart('its device is unknown')
+  verifySignature(message, signature, key)
+  return start
+}
+
+interface OpenedStart {
+  readonly start: Start
+  /** What the device has signed, and its signature, not verified. */
+  readonly message: Uint8Array
+  readonly signature: Uint8Array
+}
+
+function openBody(bytes: Uint8Array, epoch: EpochKeys): OpenedStart {
   const { kid, seed } = readHeader(bytes)
   if (seed !== epoch.seed) throw malformedStart('it is of another store')
   if (kid !== epoch.kid) throw new StoreError('envelope_epoch', 'A start is of another epoch')
@@ -106,10 +131,8 @@ export function openStartOf(
   if (end > padded.length) throw malformedStart('it ends too early')
   checkPadding('start', padded, end)
   const body = padded.subarray(0, length)
-  const key = keyOf(start.granter)
-  if (key === undefined) throw malformedStart('its device is unknown')
-  verifySignature(signedMessage(epoch, header, body), padded.subarray(length, end), key)
-  return start
+  const message = signedMessage(epoch, header, body)
+  return { start, message, signature: padded.subarray(length, end) }
 }
 
 function signedMessage({ seed }: Seeded, header: Uint8Array, body: Uint8Array): Uint8Array {

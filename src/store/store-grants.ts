@@ -9,6 +9,7 @@ import { formatId, parseId } from '../format/id.ts'
 import { grantLabelCharactersMax, grantMsDefault, grantMsMax, grantMsMin } from '../limits.ts'
 import type { RemoteOptions } from '../transport/remote-access.ts'
 import type { Author } from './commits/commit-context.ts'
+import type { HostCheck } from './grants/check-host.ts'
 import type { Grant } from './grants/grants.ts'
 import type { History } from './history/history.ts'
 import { readConsistently } from './history/read-consistently.ts'
@@ -133,6 +134,13 @@ export class GrantWriter {
       if (!(error instanceof StoreError)) throw error
       return { grantIds: ended, pending: error }
     }
+  }
+
+  /** Tries what grants need of the host of a remote, with a ref of its own, which it deletes. */
+  async check({ remote: name, access, signal }: OnlineOptions = {}): Promise<HostCheck> {
+    const remote = chooseRemote(this.#session.objects.exchange.remotes(), name)
+    const { checkHost } = await import('./grants/check-host.ts')
+    return checkHost(this.#session, remote, { signal, ...access, url: remote.url })
   }
 
   async #syncTo(options: OnlineOptions): Promise<() => Promise<SyncReport>> {

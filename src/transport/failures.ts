@@ -25,6 +25,7 @@ export function harmless(text: string, secrets: readonly string[] = []): string 
   }
   clean = clean
     .replaceAll(/(\w:\/\/)[^\s/@]+@/g, '$1***@')
+    .replaceAll(/GLKG1-[0-9A-Z]+/gi, 'GLKG1-***')
     // Escape sequences of terminals first, then all other characters that do not print.
     // oxlint-disable-next-line eslint/no-control-regex -- they are removed
     .replaceAll(/\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)?|.?)/g, '')

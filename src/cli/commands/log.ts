@@ -8,7 +8,7 @@ import type { MemoryStore } from '../../store/memory-store.ts'
 import { countHidden } from '../../text/visible.ts'
 import { type Answer, type Command, type Context, type Input, usageError } from '../call/command.ts'
 import { colourOption } from '../call/options.ts'
-import { resolveVersion } from '../store/named.ts'
+import { grantIdOf, resolveVersion } from '../store/named.ts'
 import { withStore } from '../store/open-store.ts'
 import { findMovedTo, getNamedVersion } from '../store/path-history.ts'
 import { loadHistory } from '../store/points.ts'
@@ -37,6 +37,7 @@ export const commands: readonly Command[] = [
       '--reverse': 'Oldest first; --limit counts from there',
       '--actor <id>': 'Only those of this actor',
       '--session <id>': 'Only those of this session',
+      '--grant <grant>': 'Only those of the holder of this grant',
       '--operation <created|modified|deleted>': 'Only this operation',
       '--redacted': 'Only redacted versions',
       '--since <time>': 'Nothing older: 36h, 7d, yesterday, 2026-01-31, or RFC 3339',
@@ -92,7 +93,8 @@ function log(context: Context, input: Input): Promise<Answer> {
   const request = requestOf(context, input)
   return withStore(context, async (store) => {
     await loadHistory(context, store)
-    const filter = await filterIn(store, input, request.filter)
+    const grantId = await grantIdOf(context, input, store)
+    const filter = await filterIn(store, input, { ...request.filter, grantId })
     const found = selected(store, { ...request, filter })
     const { path } = request.filter
     const movedTo = path === undefined ? undefined : await findMovedTo(store, path)

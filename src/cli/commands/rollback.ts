@@ -25,6 +25,7 @@ import {
   selectingAuthorOptions,
   yesOption,
 } from '../call/options.ts'
+import { grantIdOf } from '../store/named.ts'
 import { withStore } from '../store/open-store.ts'
 import { neverWas } from '../store/path-history.ts'
 import { pointOf } from '../store/points.ts'
@@ -68,6 +69,7 @@ export const commands: readonly Command[] = [
       '--path <path>': 'With --to: only memories now or then at or below it',
       '--actor <id>': 'Undo what this actor wrote',
       '--session <id>': 'Undo what this session wrote',
+      '--grant <grant>': 'Undo what the holder of this grant wrote',
       '--since <time>': 'Undo nothing older',
       '--until <time>': 'Undo nothing newer',
       ...dryRunOption,
@@ -114,10 +116,11 @@ async function explained(store: MemoryStore, memory: string, error: unknown): Pr
 
 export function rollback(context: Context, input: Input): Promise<Answer> {
   checkOptions(input)
-  const undo = undoRequestOf(context, input)
+  const asked = undoRequestOf(context, input)
   const author = selectingAuthorOf(context, input)
   const ink = inkOf(context, input)
   return withStore(context, async (store) => {
+    const undo = { ...asked, grantId: await grantIdOf(context, input, store) }
     const revert = await revertOf(context, input, store, { author, undo })
     const dryRun = input.flag('dry-run')
     if (!dryRun && canAsk(context) && !input.flag('yes')) await agree(context, await revert(true))
@@ -130,7 +133,7 @@ export function rollback(context: Context, input: Input): Promise<Answer> {
 function checkOptions(input: Input): void {
   const given = (...names: readonly string[]): string | undefined =>
     names.find((name) => input.text(name) !== undefined)
-  const undo = given('session', 'actor')
+  const undo = given('session', 'actor', 'grant')
   if (input.text('to') !== undefined) {
     const extra = undo ?? given('since', 'until')
     if (extra !== undefined) throw usageError(`Give --to or --${extra}, not both`, 'rollback')
@@ -138,7 +141,7 @@ function checkOptions(input: Input): void {
   }
   if (undo === undefined) {
     throw usageError(
-      'rollback needs --to, or --session or --actor to undo their writes',
+      'rollback needs --to, or --session, --actor or --grant to undo their writes',
       'rollback',
     )
   }

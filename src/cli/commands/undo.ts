@@ -47,8 +47,9 @@ export const commands: readonly Command[] = [
     options: {
       '--session <id>': 'Undo this session, as `rollback` does',
       '--actor <id>': 'Undo what this actor wrote, as `rollback` does',
-      '--since <time>': 'With --session or --actor: undo nothing older',
-      '--until <time>': 'With --session or --actor: undo nothing newer',
+      '--grant <grant>': 'Undo what the holder of this grant wrote, as `rollback` does',
+      '--since <time>': 'With those: undo nothing older',
+      '--until <time>': 'With those: undo nothing newer',
       ...dryRunOption,
       ...yesOption,
       ...colourOption,
@@ -69,13 +70,14 @@ export const commands: readonly Command[] = [
 const SESSIONS_MAX = 15
 
 function undo(context: Context, input: Input): Promise<Answer> {
-  const selects = ['session', 'actor', 'since', 'until'].some((name) => input.text(name))
+  const selectors = ['session', 'actor', 'grant']
+  const selects = [...selectors, 'since', 'until'].some((name) => input.text(name))
   const named = input.findArgument(0)
   if (selects && named !== undefined) {
     throw new StoreError('invalid_input', 'Give a session, or options that select versions')
   }
-  if (selects && input.text('session') === undefined && input.text('actor') === undefined) {
-    throw usageError('--since and --until need --session or --actor', 'undo')
+  if (selects && selectors.every((name) => input.text(name) === undefined)) {
+    throw usageError('--since and --until need --session, --actor or --grant', 'undo')
   }
   if (selects) return asRollback(context, input)
   return withStore(context, async (store) => {

@@ -2,6 +2,7 @@
 // home screen show it, and --json has it for programs. Contacts no remote.
 
 import type { Device } from '../../store/devices/devices.ts'
+import type { Grant } from '../../store/grants/grants.ts'
 import { isGuardOn } from '../../store/guard/guard.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
@@ -10,7 +11,7 @@ import type { Context } from '../call/command.ts'
 import type { Ink } from '../terminal/ink.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { widthOf } from '../text/table.ts'
-import { agoFormat, clockText, timeFormat } from '../text/times.ts'
+import { agoFormat, clockText, timeFormat, untilText } from '../text/times.ts'
 import { countText } from '../text/words.ts'
 import { findUnseen } from './seen-conflicts.ts'
 
@@ -61,6 +62,7 @@ export async function findAttention(
     ...(await mergesToReview(context, store)),
     ...ofDevices(devices),
     ...ofMembers(status, devices),
+    ...ofGrants(context, await store.grants.list()),
     ...status.remotes.flatMap((remote, _, all) => ofRemote(context, remote, all.length === 1)),
     ...ofStore(context, status),
   ]
@@ -143,6 +145,23 @@ function ofMembers(
       command: 'gitlocket remote set-membership',
     }),
   ]
+}
+
+const DAY_MS = 86_400_000
+
+function ofGrants(context: Context, grants: readonly Grant[]): readonly Attention[] {
+  const now = context.clock()
+  const ending = grants.filter(({ status, expiresAt }) => {
+    return status === 'active' && expiresAt - now < DAY_MS
+  })
+  const [first] = ending
+  if (first === undefined) return []
+  const name = first.label ? `The grant ${first.label}` : `The grant ${first.grantId}`
+  const text =
+    ending.length === 1
+      ? `${name} ends ${untilText(context, first.expiresAt)}`
+      : `${ending.length} grants end within a day`
+  return [{ kind: 'grants_ending', text, command: 'gitlocket grant list' }]
 }
 
 function ofRemote(

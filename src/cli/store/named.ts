@@ -1,9 +1,11 @@
 // Things as users name them: versions by a beginning of their id; devices, API keys and workspaces
 // by that or by their name, as long as it means only one of them.
 
-import { StoreError } from '../../errors.ts'
+import { assert, StoreError } from '../../errors.ts'
+import type { Grant } from '../../store/grants/grants.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
-import { CommandError } from '../call/command.ts'
+import { CommandError, type Context, type Input } from '../call/command.ts'
+import { withProgress } from '../terminal/progress.ts'
 
 export interface Named {
   readonly id: string
@@ -41,6 +43,38 @@ export function resolveNamed(
   const ids = found.map(({ id }) => id).join(', ')
   const problem = `"${typed}" may mean ${found.length} of them: ${ids}`
   throw new CommandError('invalid_input', problem, `Name the ${kind} by more digits of its id`)
+}
+
+export function readGrants(context: Context, store: MemoryStore): Promise<readonly Grant[]> {
+  return withProgress(context, 'Reading the history', (options) => store.grants.list(options))
+}
+
+/** A grant by its label, its id or a beginning of that; a label means one that has not ended. */
+export function resolveGrant(grants: readonly Grant[], typed: string): Grant {
+  const live = grants.filter((grant) => isLive(grant) && grant.label === typed)
+  const named = grants.map((grant) => {
+    const hasOther = live.length > 0 && !live.includes(grant)
+    return { id: grant.grantId, name: hasOther ? '' : (grant.label ?? '') }
+  })
+  const id = resolveNamed(named, typed, { kind: 'grant', list: 'gitlocket grant list' })
+  const found = grants.find(({ grantId }) => grantId === id)
+  assert(found !== undefined, 'a resolved grant is listed')
+  return found
+}
+
+function isLive({ status }: Grant): boolean {
+  return status === 'active' || status === 'expired'
+}
+
+/** The id of the grant that `--grant` names; undefined without it. */
+export async function grantIdOf(
+  context: Context,
+  input: Input,
+  store: MemoryStore,
+): Promise<string | undefined> {
+  const typed = input.text('grant')
+  if (typed === undefined) return undefined
+  return resolveGrant(await readGrants(context, store), typed).grantId
 }
 
 /** With or without the prefix of the id: `dev_1h0b`, `1h0b`. */

@@ -2,6 +2,7 @@
 
 import { formatId } from '../../format/id.ts'
 import type { Wire } from '../../operations/wire.ts'
+import type { GrantsReport } from '../../store/grants/publish.ts'
 import type { Conflict } from '../../store/history/conflicts.ts'
 import type { MergeOutcome } from '../../store/merge/plan.ts'
 import type { NewDevice, SettingsOutcome, SyncReport } from '../../store/sync/report.ts'
@@ -68,6 +69,7 @@ export function reportText(
         const forked = deviceText(device, names.get(device))
         return `${forked} wrote from two machines and can no longer write`
       }),
+      ...(report.grants === undefined ? [] : grantLines(report.grants)),
       `words ${report.headFingerprint.join(' ')}`,
     ]),
   ].join('')
@@ -169,6 +171,20 @@ function lateRowsOf({
   })
 }
 
+function grantLines(grants: GrantsReport): readonly string[] {
+  const { ended, isRefreshed, wereLost, removedStarts, failure } = grants
+  const begin = 'what holders of grants begin with'
+  return [
+    ...ended.map((id) => `ended the grant ${id}, whose time is over`),
+    ...(isRefreshed && wereLost ? [`${begin} was missing at the remote, and was made again`] : []),
+    ...(isRefreshed && !wereLost ? [`brought ${begin} up to date`] : []),
+    ...(removedStarts > 0
+      ? [`removed ${countText(removedStarts, 'start', 'starts')} from before a redaction`]
+      : []),
+    ...(failure === undefined ? [] : [`could not keep ${begin}: ${visible(failure.message)}`]),
+  ]
+}
+
 function movedText(received: SyncReport['received'], sent: SyncReport['sent']): string {
   const parts = [partText('received', received), partText('sent', sent)].filter(
     (part) => part !== undefined,
@@ -208,8 +224,20 @@ export function reportJson(report: SyncReport, names: DeviceNames = new Map()): 
       wire({ deviceId, name, role, admittedBy }),
     ),
     forkedDevices,
+    grants: report.grants && grantsJson(report.grants),
     head,
     headFingerprint,
+  })
+}
+
+function grantsJson(report: GrantsReport): Wire {
+  const { isRefreshed, wereLost, removedStarts, ended, failure } = report
+  return wire({
+    refreshed: isRefreshed,
+    wereLost,
+    removedStarts,
+    endedGrants: ended,
+    failure: failure && { code: failure.code, message: failure.message },
   })
 }
 

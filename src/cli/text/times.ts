@@ -130,6 +130,13 @@ export function agoFormat(context: Context): TimeFormat {
   return now === undefined ? (time) => `on ${timestamp(time)}` : (time) => timeAgo(time, now)
 }
 
+/** `in 7h` for a time to come, else an age; the exact time in a pipe and with --utc. */
+export function untilText(context: TimePlace, time: number): string {
+  const now = findNow(context)
+  if (now === undefined) return timestamp(time)
+  return time > now ? `in ${spanText(time - now)}` : ageText(time, now)
+}
+
 /** Writes an exact time: local on a terminal, else in UTC, which reads the same everywhere. */
 export function timeFormat({ exactTimes }: Pick<Context, 'exactTimes'>): TimeFormat {
   return exactTimes ? timestamp : localTime

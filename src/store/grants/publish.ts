@@ -168,7 +168,8 @@ function isOutOfDate({ session, head }: GrantPlace, { published, redacted }: Own
   return Math.abs(higher) >= REFRESH_COMMITS || session.clock.now() - published.at >= REFRESH_MS
 }
 
-function blobOf(body: Uint8Array): Blob {
+/** The object that a ref of grants names. */
+export function blobOf(body: Uint8Array): Blob {
   return { oid: gitHash('blob', body), type: 'blob', body }
 }
 

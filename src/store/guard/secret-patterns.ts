@@ -100,6 +100,7 @@ export const secretPatterns: readonly Pattern[] = [
   // FORMAT §1.3; the tokens in src/hosting/credentials.ts.
   row('gitlocket identity', ['gitlocket-identity-1-'], /GITLOCKET-IDENTITY-1-[0-9A-Z]{32,1024}/gi),
   row('gitlocket recovery key', ['glkr1-'], /GLKR1-(?:[0-9A-Z]{8}[- ]?){4,8}/gi),
+  row('gitlocket grant', ['glkg1-'], /GLKG1-[0-9A-Z]{32,1024}/gi),
   row('gitlocket operator secret', ['glko1-'], /GLKO1-(?:[0-9A-Z]{7}[- ]?){4,8}/gi),
   token('gitlocket API key', ['glk_', 'gls_'], 'gl[ks]_[0-9a-z]{26}_[A-Za-z0-9_-]{43}'),
   // RFC 7519: JSON Web Token, of which Supabase's service role is one.

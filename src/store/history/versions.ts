@@ -74,6 +74,8 @@ export interface VersionFilter extends PageQuery {
   readonly actorId?: string | undefined
   readonly actorType?: ActorType | undefined
   readonly session?: string | undefined
+  /** Only versions that the holder of this grant wrote, `dev_…`. */
+  readonly grantId?: string | undefined
   readonly operation?: Operation | undefined
   /** True: only redacted versions. False: only the others. */
   readonly redacted?: boolean | undefined
@@ -221,11 +223,13 @@ export function conditionOf(
   history: History,
   filter: VersionFilter,
 ): (entry: VersionEntry) => boolean {
-  const { operation, path: at, redacted } = filter
+  const { operation, path: at, redacted, grantId } = filter
+  const grant = grantId === undefined ? undefined : parseId('device', grantId)
   return ({ operation: done, path, versionId, commit }) =>
     !history.isBeginning(commit.position) &&
     (operation === undefined || done === operation) &&
     (at === undefined || isAtOrBelow(path, at)) &&
+    (grant === undefined || commit.deviceId === grant) &&
     (redacted === undefined || redacted === (history.findRedaction(versionId) !== undefined)) &&
     isWrittenBy(history, commit, filter)
 }
@@ -265,7 +269,8 @@ function startOf(
   return index + direction
 }
 
-function checkFilter({ operation, order, since, until }: VersionFilter): void {
+function checkFilter({ operation, order, since, until, grantId = '' }: VersionFilter): void {
+  if (typeof grantId !== 'string') throw invalid('The id of a grant', 'a string')
   if (!OPERATIONS.has(operation)) throw invalid('The operation', 'created, modified or deleted')
   if (!ORDERS.has(order)) throw invalid('The order', 'newest, oldest or latest')
   if (Number.isNaN(since) || Number.isNaN(until)) throw invalid('A time', 'a number of ms')

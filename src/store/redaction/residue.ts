@@ -9,6 +9,7 @@ import { memoryContext, openEnvelope, readKid } from '../../format/envelope.ts'
 import { formatId } from '../../format/id.ts'
 import { decodeMemoryBlob } from '../../format/memory-blob.ts'
 import type { GitObject, Oid } from '../../git/objects/object.ts'
+import { isStart, kidOfStart, readStart } from '../../keys/start.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { decodeCommit, openDetail } from '../commits/decoded-commit.ts'
 import type { ContentSource } from '../history/contents.ts'
@@ -200,6 +201,7 @@ export class ResidueSearch {
   }
 
   #lookAtBlob(oid: Oid, bytes: Uint8Array): readonly Residue[] {
+    if (isStart(bytes)) return this.#lookAtStart(oid, bytes)
     const placed = this.#placed.get(oid)
     const candidates = placed === undefined ? this.#memories : [placed]
     for (const memoryId of candidates) {
@@ -208,6 +210,19 @@ export class ResidueSearch {
       return this.#redacted.has(versionId) ? [residue(oid, versionId)] : []
     }
     return []
+  }
+
+  /** A start that was fetched from a remote describes the memories of its state and its floor. */
+  #lookAtStart(oid: Oid, bytes: Uint8Array): readonly Residue[] {
+    return tolerant([], () => {
+      const epoch = this.#source.epochs.get(kidOfStart(bytes))
+      if (epoch === undefined) return []
+      const { state, floor } = readStart(bytes, epoch)
+      return [...state.memories, ...(floor?.memories ?? [])].flatMap(({ value }) => {
+        if (value?.live === undefined || !this.#redacted.has(value.versionId)) return []
+        return [residue(oid, value.versionId)]
+      })
+    })
   }
 
   /** Undefined if the blob is not of this memory, which the key commitment shows. */

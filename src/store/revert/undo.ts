@@ -4,6 +4,7 @@
 
 import { sha256OfText } from '../../crypto/digest.ts'
 import { StoreError } from '../../errors.ts'
+import { formatId, parseId } from '../../format/id.ts'
 import { mergeText } from '../../text/text-merge.ts'
 import { inSlices } from '../../time-slice.ts'
 import type { CommitEntry, VersionEntry } from '../history/history-rows.ts'
@@ -26,13 +27,15 @@ import {
 } from './revert-plan.ts'
 
 /**
- * The versions to undo. All given conditions must hold; an actor, a session or a change is needed.
+ * The versions to undo. All given conditions must hold; one other than a time is needed.
  */
 export interface UndoRequest {
   /** A version, `memver_…`: all that was written in one commit with it. */
   readonly changeOf?: string | undefined
   readonly actorId?: string | undefined
   readonly session?: string | undefined
+  /** What the holder of this grant wrote, `dev_…`. */
+  readonly grantId?: string | undefined
   /** Inclusive, ms since 1970. Doubtful times are treated as in `VersionFilter`. */
   readonly since?: number | undefined
   readonly until?: number | undefined
@@ -84,29 +87,36 @@ function* touchedBy(
 }
 
 function matches(history: History, commit: CommitEntry, request: UndoRequest): boolean {
-  const { actor, session } = commit
+  const { actor, session, deviceId } = commit
   return (
     (request.actorId === undefined || actor?.id === request.actorId) &&
     (request.session === undefined || session === request.session) &&
+    (request.grantId === undefined || formatId('device', deviceId) === request.grantId) &&
     mayLieBetween(history, commit, request)
   )
 }
 
-function checkRequest({ actorId, session, changeOf, since, until }: UndoRequest): void {
-  const names = [actorId, session, changeOf].filter((name) => name !== undefined)
+function checkRequest({ since, until, ...request }: UndoRequest): void {
+  const { actorId, session, changeOf, grantId } = request
+  const names = [actorId, session, changeOf, grantId].filter((name) => name !== undefined)
   if (names.length === 0 || !names.every((name) => typeof name === 'string')) {
-    throw new StoreError('invalid_input', 'An undo must name an actor, a session or a change')
+    throw new StoreError(
+      'invalid_input',
+      'An undo must name an actor, a session, a grant or a change',
+    )
   }
+  if (grantId !== undefined) parseId('device', grantId)
   const times = [since, until].filter((time) => time !== undefined)
   if (times.every((time) => Number.isFinite(time))) return
   throw new StoreError('invalid_input', 'The bounds of an undo must be times in milliseconds')
 }
 
-function noteOf({ actorId, session, changeOf, since, until }: UndoRequest): string {
+function noteOf({ actorId, session, grantId, changeOf, since, until }: UndoRequest): string {
   const parts = ['undo']
   if (changeOf !== undefined) parts.push(`the change of ${changeOf}`)
   if (actorId !== undefined) parts.push(`actor ${actorId}`)
   if (session !== undefined) parts.push(`session ${session}`)
+  if (grantId !== undefined) parts.push(`grant ${grantId}`)
   if (since !== undefined) parts.push(`since ${formatTime(since)}`)
   if (until !== undefined) parts.push(`until ${formatTime(until)}`)
   return parts.join(' ')

@@ -11,6 +11,7 @@ import {
   generateOperatorSecret,
   generateRecoveryKey,
 } from '../../../src/keys/identity.ts'
+import { formatGrant, grantOf } from '../../../src/keys/wraps.ts'
 import { findSecrets } from '../../../src/store/guard/find-secrets.ts'
 import { secretPatterns } from '../../../src/store/guard/secret-patterns.ts'
 
@@ -85,6 +86,11 @@ test('secrets that open stores are found, in any case and spacing', async () => 
   expect(rulesIn(`${operatorSecret}\n${spaced}`)).toEqual([
     'gitlocket operator secret',
     'gitlocket operator secret',
+  ])
+  const grant = formatGrant(grantOf(await generateIdentity(), '11'.repeat(16), 0))
+  expect(rulesIn(`${grant}\n${grant.toLowerCase()}\nGLKG1- begins a grant`)).toEqual([
+    'gitlocket grant',
+    'gitlocket grant',
   ])
 })
 
@@ -278,7 +284,7 @@ test('each pattern has a sample here', () => {
   const sampled = new Set(tokens.map(([rule]) => rule))
   const others = new Set([
     'private key',
-    ...['identity', 'recovery key', 'operator secret'].map((what) => `gitlocket ${what}`),
+    ...['identity', 'grant', 'recovery key', 'operator secret'].map((what) => `gitlocket ${what}`),
   ])
   const rules = new Set(secretPatterns.map(({ rule }) => rule))
   expect([...rules].filter((rule) => !sampled.has(rule) && !others.has(rule))).toEqual([])

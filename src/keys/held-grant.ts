@@ -15,6 +15,7 @@ export class HeldGrant implements HeldAccess {
   /** 32 hex digits: the name of the granter's wraps and start at the remote. */
   readonly name: string
   readonly identity: Identity
+  isOver = false
   readonly #keys: GrantKeys
   readonly #epochs: Map<string, EpochKeys> = new Map()
 

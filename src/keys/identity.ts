@@ -33,6 +33,8 @@ export interface HeldAccess {
   readonly granterKey: Uint8Array
   /** Where the granter keeps wraps and start at the remote. */
   readonly refs: { readonly wraps: string; readonly start: string }
+  /** Set once the store or its granter has shown that the grant has ended. */
+  isOver: boolean
   /** The keys of an epoch; undefined if no wrap had them. */
   epochOf(kid: string): EpochKeys | undefined
   /**

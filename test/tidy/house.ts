@@ -8,7 +8,7 @@ import type { SourceFile } from './source.ts'
 /** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
   'lines of src': 113_500,
-  'files of src': 684,
+  'files of src': 690,
   'lines of test and scripts': 130_000,
   'percent of lines in src that are statements, at least': 50,
   'files of src with one importer': 172,

@@ -74,7 +74,7 @@ export function checkGrantAuthor(
 /** Before a write: throws `grant_expired` if the time of a grant is over, or it never began. */
 export function checkIsInTime(grant: GrantState | undefined, time: number): void {
   if (grant !== undefined && time <= grant.notAfter) return
-  refuse('grant_expired', 'The time of the grant is over: a device of the store gives another one')
+  refuse('grant_expired', 'The grant has ended: a device of the store gives another one')
 }
 
 function refuse(code: ErrorCode, message: string): never {

@@ -314,7 +314,7 @@ export class StoreSession {
     const { deviceId, signing, grant } = this.identity
     const { devices, grants, head } = this.#state.snapshot
     if (grant !== undefined) {
-      checkIsInTime(grants.get(deviceId), time)
+      checkIsInTime(grant.isOver ? undefined : grants.get(deviceId), time)
       return { deviceId, pair: signing, sequence: 0, previous: zeroHash }
     }
     const last = other?.devices.get(deviceId) ?? devices.get(deviceId)

@@ -18,7 +18,7 @@ import type { History } from '../history/history.ts'
 import { findRecord } from '../history/known-commit.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
 import type { StoreSession } from '../session/session.ts'
-import type { ObjectSource } from '../snapshot/git-reads.ts'
+import { hasObject, type ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CloneBeginning } from '../verify/beginning.ts'
 import { keyringConflictError } from './refusals.ts'
@@ -240,10 +240,11 @@ function chooseHaves(
   return [...haves]
 }
 
-/** The first parents of a commit, the newest first. */
+/** The first parents of a commit that are stored, the newest first. */
 function* walkBack(objects: ObjectSource, head: Oid): Generator<{ back: number; oid: Oid }> {
   let oid = parseLinks(readCommitBytes(objects, head)).parents[0]
   for (let back = 1; back < WALK_MAX && oid !== undefined; back += 1) {
+    if (!hasObject(objects, oid)) return
     yield { back, oid }
     oid = parseLinks(readCommitBytes(objects, oid)).parents[0]
   }

@@ -68,6 +68,15 @@ export function heldError({ ours, theirs, mayMerge, head }: Held): StoreError {
 }
 
 /** The changes here cannot be sent, since this device may not write any more. */
+/** The holder of a grant has changes that no one may send any more. */
+export function grantOverError(): StoreError {
+  return new StoreError(
+    'grant_expired',
+    'The grant has ended, and changes were not sent: they are kept here alone, where no further ' +
+      'ones are made. Copy their texts with `gitlocket cat`, and write them with another grant',
+  )
+}
+
 export function waitsError(role: Role | undefined): StoreError {
   const now = role === undefined ? 'is no device of the store' : `is ${role} of the store`
   return new StoreError(

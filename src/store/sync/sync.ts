@@ -103,7 +103,8 @@ async function syncAlone(
     return { redacted: redacted.size, directory: keyring.directory }
   })
   const ended = options.only === 'pull' ? [] : await endDue(session, author)
-  const { builtOnRedacted, ...moved } = await moveBoth(peer, author)
+  const moving = moveBoth(peer, author).catch((error: unknown) => refuseFrom(session, error))
+  const { builtOnRedacted, ...moved } = await moving
   if (options.repair === true && options.only !== 'pull') {
     // Imported here: few remotes are damaged.
     const { checkRepaired } = await import('../clone/clone-remote.ts')
@@ -127,6 +128,12 @@ async function syncAlone(
       .filter(([, { forked }]) => forked)
       .map(([deviceId]) => formatId('device', deviceId)),
   }))
+}
+
+/** A holder whose grant has ended makes no more changes that no one would take. */
+function refuseFrom({ identity: { grant } }: StoreSession, error: unknown): never {
+  if (grant !== undefined && hasCode(error, 'grant_expired')) grant.isOver = true
+  throw error
 }
 
 /** Ends the grants of this device whose time is over. */

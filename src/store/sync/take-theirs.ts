@@ -36,6 +36,7 @@ import {
   type LateChange,
   leavesRedactionError,
   readLateChanges,
+  grantOverError,
   waitsError,
 } from './refusals.ts'
 import {
@@ -91,7 +92,7 @@ export async function decideLeaving(
   const role = roleOf(theirs, deviceId)
   const mayMerge = mayWrite(role, 'change')
   if (!mayMerge && !takes && (kept.length > 0 || isAuthor(source, left, deviceId))) {
-    throw waitsError(role)
+    throw session.identity.grant === undefined ? waitsError(role) : grantOverError()
   }
   const isAllLeft = leavesRedaction || !mayMerge
   return {

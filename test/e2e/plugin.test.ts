@@ -2,20 +2,24 @@
 // a shell runs them, and the whole of it in a real session against a scripted Messages API.
 
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { text as readText } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { optionsOf } from '../../src/cli/call/command.ts'
 import { loadCommands } from '../../src/cli/table.ts'
 import { bareRemote } from '../support/clones.ts'
-import { eventsOf } from '../support/messages-api-stream.ts'
 import { git } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
-import { type Ended, ended, type Home, mainFile, newHome, newHomeWithStore } from './cli-process.ts'
+import {
+  type AskedMessages,
+  installed,
+  runClaude,
+  scriptedApi,
+  type ToolUse,
+  withCommand,
+} from './agent-programs.ts'
+import { type Ended, ended, type Home, newHome, newHomeWithStore } from './cli-process.ts'
 
 const plugin = fileURLToPath(new URL('../../dist/plugin', import.meta.url))
 const slow = { tags: 'slow' }
@@ -23,18 +27,6 @@ const slow = { tags: 'slow' }
 function jsonIn(file: string) {
   return JSON.parse(readFileSync(join(plugin, file), 'utf8'))
 }
-
-/** `gitlocket` on the PATH, as a program of these lines. */
-function withCommand(home: Home, lines: string): Readonly<Record<string, string>> {
-  const directory = join(home.directory, 'bin')
-  mkdirSync(directory, { recursive: true })
-  const file = join(directory, 'gitlocket')
-  writeFileSync(file, `#!/bin/sh\n${lines}\n`)
-  chmodSync(file, 0o755)
-  return { PATH: `${directory}:${process.env['PATH'] ?? ''}` }
-}
-
-const installed = `exec '${process.execPath}' '${mainFile}' "$@"`
 
 interface Hook {
   readonly type: string
@@ -188,26 +180,6 @@ describe('the hooks', () => {
 
 const claude = requires('claude')
 
-/** Runs the agent program without its user's settings, keys or network. */
-function runClaude(
-  home: Home,
-  words: readonly string[],
-  url = 'http://127.0.0.1:9',
-): Promise<Ended> {
-  const env = home.environment({
-    ...withCommand(home, installed),
-    ANTHROPIC_API_KEY: 'key',
-    ANTHROPIC_BASE_URL: url,
-    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-    DISABLE_AUTOUPDATER: '1',
-  })
-  const project = join(home.directory, 'project')
-  mkdirSync(project, { recursive: true })
-  const child = spawn('claude', words, { cwd: project, env, stdio: 'pipe' })
-  child.stdin.end()
-  return ended(child)
-}
-
 test.skipIf(claude.missing)(`Claude Code accepts the files${claude.note}`, slow, async () => {
   for (const file of ['plugin.json', 'marketplace.json']) {
     const words = ['plugin', 'validate', '--strict', join(plugin, '.claude-plugin', file)]
@@ -216,49 +188,12 @@ test.skipIf(claude.missing)(`Claude Code accepts the files${claude.note}`, slow,
   }
 })
 
-/** A Messages API that has the agent write one memory. `received` are the conversations. */
-async function scriptedApi() {
-  const received: string[] = []
-  const server = createServer((request, response) => void answer(received, request, response))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => void server.close())
-  return { received, url: `http://127.0.0.1:${Object(server.address()).port}` }
-}
-
-async function answer(
-  received: string[],
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const body = await readText(request)
-  const isMessage = request.method === 'POST' && /^\/v1\/messages(?:\?|$)/.test(request.url ?? '')
-  response.setHeader('content-type', 'text/event-stream')
-  response.end(isMessage ? answerTo(received, JSON.parse(body)) : '')
-}
-
-interface Asked {
-  readonly model: string
-  readonly messages: unknown
-  readonly tools?: readonly { readonly name: string }[]
-}
-
-function answerTo(received: string[], { model, messages, tools = [] }: Asked): string {
-  const conversation = JSON.stringify(messages)
-  received.push(conversation)
-  const name = tools.map((tool) => tool.name).find(isMemoryWrite)
-  const isDone = name === undefined || conversation.includes('tool_result')
+/** Has the agent write one memory. */
+function writeMemory({ tools }: AskedMessages): ToolUse | undefined {
+  const name = tools.find((tool) => tool.endsWith('__memory_write'))
   const input = { path: '/memories/agent.md', content: 'from the agent' }
-  const content = isDone
-    ? [{ type: 'text', text: 'Done.' }]
-    : [{ type: 'tool_use', id: 'toolu_1', name, input }]
-  const usage = { input_tokens: 1, output_tokens: 1 }
-  const end = { stop_reason: isDone ? 'end_turn' : 'tool_use', usage }
-  const message = { id: 'msg_1', type: 'message', role: 'assistant', model, content, ...end }
-  return eventsOf(message).join('')
+  return name === undefined ? undefined : { name, input }
 }
-
-const isMemoryWrite = (name: string): boolean => name.endsWith('__memory_write')
 
 test.skipIf(claude.missing)(
   `a session of Claude Code begins with the memories, writes one and syncs${claude.note}`,
@@ -277,7 +212,7 @@ test.skipIf(claude.missing)(
     ]) {
       expect(await runClaude(home, words)).toMatchObject({ exitCode: 0 })
     }
-    const api = await scriptedApi()
+    const api = await scriptedApi(writeMemory)
     const tool = 'mcp__plugin_gitlocket_gitlocket__memory_write'
     const words = ['-p', 'When does the zebra deploy?', '--allowedTools', tool]
     const { stdout, exitCode } = await runClaude(home, words, api.url)

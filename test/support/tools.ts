@@ -21,6 +21,9 @@ const packages = {
   postgres: 'postgresql',
   pgbouncer: 'pgbouncer',
   claude: 'the npm package @anthropic-ai/claude-code',
+  codex: 'the npm package @openai/codex',
+  gemini: 'the npm package @google/gemini-cli',
+  opencode: 'the npm package opencode-ai',
 } as const
 
 type Tool = keyof typeof packages

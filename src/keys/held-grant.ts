@@ -42,9 +42,12 @@ export class HeldGrant implements HeldAccess {
     return this.#epochs.get(kid)
   }
 
-  get refs(): { readonly wraps: string; readonly start: string } {
-    const { name } = this
-    return { wraps: `refs/gitlocket/wraps/${name}`, start: `refs/gitlocket/start/${name}` }
+  blobsAmong(named: ReadonlyMap<string, string>): ReturnType<HeldAccess['blobsAmong']> {
+    // As tags at hosts that allow branches and tags alone.
+    const at = (kind: string): string | undefined =>
+      named.get(`refs/gitlocket/${kind}/${this.name}`) ??
+      named.get(`refs/tags/gitlocket-${kind}-${this.name}`)
+    return { wraps: at('wraps'), start: at('start') }
   }
 
   learn(bytes: Uint8Array): EpochKeys {

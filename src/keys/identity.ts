@@ -31,10 +31,13 @@ export interface Identity {
 export interface HeldAccess {
   /** The Ed25519 public key of the device that gave it. */
   readonly granterKey: Uint8Array
-  /** Where the granter keeps wraps and start at the remote. */
-  readonly refs: { readonly wraps: string; readonly start: string }
   /** Set once the store or its granter has shown that the grant has ended. */
   isOver: boolean
+  /** The blobs of the granter's wraps and start, among the refs that a remote shows. */
+  blobsAmong(named: ReadonlyMap<string, string>): {
+    readonly wraps: string | undefined
+    readonly start: string | undefined
+  }
   /** The keys of an epoch; undefined if no wrap had them. */
   epochOf(kid: string): EpochKeys | undefined
   /**

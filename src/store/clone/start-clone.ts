@@ -102,8 +102,7 @@ class StartClone {
     try {
       const { head, named } = connection.refs
       if (head === undefined) throw notFound('The remote is empty')
-      const { refs } = this.#held
-      const [wraps, start] = [named.get(refs.wraps), named.get(refs.start)]
+      const { wraps, start } = this.#held.blobsAmong(named)
       if (wraps === undefined) {
         throw notFound(
           'The remote has no keys for this grant: the device that gave it has not synced since, ' +

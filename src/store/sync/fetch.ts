@@ -162,7 +162,7 @@ async function fetchMissing(
 
 /** The wraps of the device that gave the grant of a session, if it has one. */
 function wrapsAt({ identity }: StoreSession, { refs }: FetchConnection): Oid | undefined {
-  return identity.grant && refs.named.get(identity.grant.refs.wraps)
+  return identity.grant?.blobsAmong(refs.named).wraps
 }
 
 /** Fetches every object of the head, even those that are here. */

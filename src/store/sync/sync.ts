@@ -148,6 +148,8 @@ async function publishHere(
   { session, remote, known, options }: Peer,
   ended: readonly string[],
 ): Promise<GrantsReport | undefined> {
+  // The holder of a grant keeps nothing for others.
+  if (session.identity.grant !== undefined) return undefined
   const head = await known.seen()
   const isIdle = await session.reading(({ grants }) => grants.size === 0)
   if (head === undefined || (isIdle && known.named.size === 0)) return undefined

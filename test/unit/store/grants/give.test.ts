@@ -3,12 +3,13 @@
 
 import { beforeEach, expect, test } from 'vitest'
 import type { Start } from '../../../../src/format/start.ts'
+import { type MemoryStore, openGranted } from '../../../../src/index.ts'
 import { openStart } from '../../../../src/keys/start.ts'
 import { decodeWraps, grantKeysOf, openWraps, parseGrant } from '../../../../src/keys/wraps.ts'
 import type { SyncReport } from '../../../../src/store/sync/report.ts'
 import { bareRemote, type Clone, idOf, joinClone, put } from '../../../support/clones.ts'
-import { author, newStore, reopen } from '../../../support/stores.ts'
-import { git, gitBytes } from '../../../support/temporary.ts'
+import { author, contentsOf, leastStretch, newStore, reopen } from '../../../support/stores.ts'
+import { git, gitBytes, temporaryDirectory } from '../../../support/temporary.ts'
 
 const HOUR = 3_600_000
 let now = 1_700_000_000_000
@@ -208,12 +209,60 @@ test('a host that allows tags alone has them as tags', async () => {
   const { name } = parseGrant(text)
   expect(tags()).toContain(`refs/tags/gitlocket-start-${name}`)
   expect(tags()).toContain(`refs/tags/gitlocket-wraps-${name}`)
+  const sandbox = await openSandbox(text)
+  expect(await contentsOf(sandbox)).toEqual({ '/a.md': '/a.md' })
+  await sandbox.close()
   await put(clone, '/b.md')
   now += HOUR
   expect((await sync()).grants).toMatchObject({ isRefreshed: true, failure: undefined })
   await clone.store.as(author).grants.end([grantId])
   expect(tags()).toBe('refs/heads/main\n')
 })
+
+test('what a holder wrote is selected by its grant, and undone', async () => {
+  const { text, grantId } = await clone.store.as(author).grants.give()
+  const sandbox = await openSandbox(text)
+  await sandbox.as(author).write('/a.md', 'of the sandbox')
+  await sandbox.as(author).write('/new.md', 'of the sandbox')
+  await sandbox.as(author).sync()
+  await sandbox.close()
+  await put(clone, '/own.md')
+  await sync()
+  const { data } = await clone.store.history.versions({ grantId })
+  expect(data.map(({ path, deviceId }) => [path, deviceId])).toEqual([
+    ['/new.md', grantId],
+    ['/a.md', grantId],
+  ])
+  const { steps } = await clone.store.as(author).undo({ grantId })
+  expect(steps).toHaveLength(2)
+  expect(await contentsOf(clone.store)).toEqual({ '/a.md': '/a.md', '/own.md': '/own.md' })
+  await expect(clone.store.history.versions({ grantId: 'ci' })).rejects.toMatchObject({
+    code: 'invalid_input',
+  })
+})
+
+test('a holder lists no grants of others, gives none, and leaves the starts alone', async () => {
+  const { text } = await clone.store.as(author).grants.give()
+  const versionId = await put(clone, '/a.md', 'secret')
+  await put(clone, '/a.md', 'fine')
+  await clone.store.as(author).redact({ select: { versionIds: [versionId] }, reason: 'legal' })
+  await sync()
+  const before = refs()
+  const sandbox = await openSandbox(text)
+  await sandbox.as(author).write('/new.md', 'of the sandbox')
+  expect((await sandbox.as(author).sync()).grants).toBeUndefined()
+  await expect(sandbox.as(author).grants.give()).rejects.toMatchObject({
+    code: 'permission_denied',
+  })
+  expect(refs()).toEqual(before)
+  await sandbox.close()
+})
+
+function openSandbox(grant: string): Promise<MemoryStore> {
+  const root = temporaryDirectory()
+  const places = { directory: `${root}/store`, stateDirectory: `${root}/state` }
+  return openGranted({ ...places, grant, url: remote, clock, stretch: leastStretch })
+}
 
 test('owners end what others gave, writers only what they gave', async () => {
   await sync()

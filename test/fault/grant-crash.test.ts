@@ -1,0 +1,177 @@
+// A process dies, or the power fails, at every file operation of giving a grant, of ending one, and
+// of a sync that makes a start again. Afterwards a sync brings the remote up to date, no secret is
+// given twice, and holders begin from what the store holds.
+
+import { describe, expect, test } from 'vitest'
+import type { MemoryStore } from '../../src/index.ts'
+import { openStart } from '../../src/keys/start.ts'
+import { decodeWraps, grantKeysOf, openWraps, parseGrant } from '../../src/keys/wraps.ts'
+import { type Death, everyDeath, killed, struckBy, unplugged, unsynced } from '../support/deaths.ts'
+import { type Fault, FaultyDisk } from '../support/faulty-disk.ts'
+import { full } from '../support/seed.ts'
+import { author } from '../support/stores.ts'
+import { expectTidy, operationsOf, SyncSite, write } from '../support/sync-places.ts'
+import { git, gitBytes, sharedDirectory } from '../support/temporary.ts'
+
+/** The grant that every machine of these tests has given before. */
+interface Given {
+  readonly grantId: string
+  readonly text: string
+}
+
+interface Scenario {
+  readonly name: string
+  readonly prepare: (site: SyncSite, given: Given) => Promise<unknown>
+  /** The texts that it gives. */
+  readonly act: (store: MemoryStore, given: Given) => Promise<readonly string[]>
+  readonly ends: boolean
+  readonly tried: number
+  readonly death: Death
+}
+
+const give = async (store: MemoryStore): Promise<readonly string[]> => {
+  return [(await store.as(author).grants.give({ label: 'again' })).text]
+}
+
+const scenarios: readonly Scenario[] = [
+  {
+    name: 'giving a grant',
+    prepare: async () => undefined,
+    act: give,
+    ends: false,
+    tried: 4,
+    death: unplugged,
+  },
+  {
+    name: 'a sync that makes a start again',
+    prepare: async (site, { text }) => {
+      await site.with('a', (store) => write(store, '/a/new.md', 'of a\n'))
+      git(['update-ref', '-d', refOf('start', text)], site.remote)
+    },
+    act: async (store) => {
+      await store.as(author).sync()
+      return []
+    },
+    ends: false,
+    tried: 3,
+    death: killed,
+  },
+  {
+    name: 'ending a grant',
+    prepare: async () => undefined,
+    act: async (store, { grantId }) => {
+      await store.as(author).grants.end([grantId])
+      return []
+    },
+    ends: true,
+    tried: 3,
+    death: unsynced,
+  },
+]
+
+function refOf(kind: 'start' | 'wraps', text: string): string {
+  return `refs/gitlocket/${kind}/${parseGrant(text).name}`
+}
+
+const root = sharedDirectory()
+let begun: { site: SyncSite; given: Given; reset: () => void } | undefined
+
+async function begin(): Promise<NonNullable<typeof begun>> {
+  if (begun === undefined) {
+    const site = await SyncSite.start(root)
+    const given = await site.with('a', (store) => store.as(author).grants.give({ label: 'first' }))
+    begun = { site, given, reset: site.keep() }
+  }
+  begun.reset()
+  return begun
+}
+
+describe.each(scenarios.map((one) => [one.name, one] as const))('%s', (_, scenario) => {
+  test.each(full ? everyDeath : [scenario.death])(
+    'survives a death $moment an operation, losing $loss',
+    { tags: 'slow' },
+    async (death) => {
+      const { site, given } = await begin()
+      await scenario.prepare(site, given)
+      const reset = site.keep()
+      const dry = new FaultyDisk()
+      const store = await site.open('a', dry)
+      await scenario.act(store, given)
+      await store.close()
+      const { operations } = dry
+      dry.release()
+      for (const at of struckBy(death, operationsOf(operations, scenario.tried))) {
+        reset()
+        await survive(site, scenario, given, { kind: 'death', at, ...death })
+      }
+    },
+  )
+})
+
+async function survive(
+  site: SyncSite,
+  scenario: Scenario,
+  given: Given,
+  fault: Fault,
+): Promise<void> {
+  const disk = new FaultyDisk(fault)
+  const texts = [given.text]
+  try {
+    const store = await site.open('a', disk)
+    texts.push(...(await scenario.act(store, given)))
+    await store.close()
+  } catch (error) {
+    if (!disk.dead) throw error
+  }
+  try {
+    disk.die('nothing')
+    await expectRecovery(site, scenario, given, texts)
+  } catch (error) {
+    const steps = disk.log.slice(Math.max(0, fault.at - 4), fault.at).join(', ')
+    throw new Error(`after a death at ${fault.at}: ${steps}`, { cause: error })
+  } finally {
+    disk.release()
+  }
+}
+
+async function expectRecovery(
+  site: SyncSite,
+  scenario: Scenario,
+  { grantId, text: first }: Given,
+  texts: readonly string[],
+): Promise<void> {
+  await site.with('a', async (store) => {
+    await store.as(author).sync()
+    if (scenario.ends) await store.as(author).grants.end([grantId])
+    const [another = ''] = await give(store)
+    expect(new Set([...texts, another]).size).toBe(texts.length + 1)
+    const listed = await store.grants.list()
+    expect(new Set(listed.map((grant) => grant.grantId)).size).toBe(listed.length)
+    for (const text of [...texts.slice(1), another]) expectBegins(site, text)
+    if (scenario.ends) expect(keysIn(site, first)).toBeUndefined()
+    else expectBegins(site, first)
+    expect((await store.as(author).sync()).grants).toBeUndefined()
+    await store.maintenance.verify({ threads: 0 })
+  })
+  expectTidy(site, 'a')
+}
+
+function keysIn({ remote }: SyncSite, text: string) {
+  const grant = parseGrant(text)
+  const wraps = gitBytes(['cat-file', 'blob', refOf('wraps', text)], remote)
+  return openWraps(decodeWraps(wraps), grant.granterKey, grantKeysOf(grant))
+}
+
+/** Whether the holder of a text finds the head of the remote, and itself in it. */
+function expectBegins(site: SyncSite, text: string): void {
+  const keys = keysIn(site, text)
+  const start = gitBytes(['cat-file', 'blob', refOf('start', text)], site.remote)
+  if (keys === undefined) throw new Error('the wraps hold no keys for a grant')
+  const { state } = openStart(start, keys, parseGrant(text).granterKey)
+  expect(state.commit).toBe(site.remoteHead())
+  const { signing } = grantKeysOf(parseGrant(text))
+  const isIn = state.grants.some(({ key, value }) => {
+    return Buffer.from(key).equals(signing.publicKey) && value?.ended === false
+  })
+  expect(isIn).toBe(true)
+}

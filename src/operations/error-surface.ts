@@ -186,7 +186,7 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     409,
     'conflict_error',
     4,
-    'Run `gitlocket fetch --all`, which fetches and verifies the history from its beginning',
+    'If the message does not name another way, run `gitlocket fetch --all`',
   ),
   remote_expired: refusedByRemote(
     'Correct the clock of this machine if it is wrong; else renew the certificate of the host',

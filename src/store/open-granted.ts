@@ -2,6 +2,7 @@
 // the address of a remote are enough. What the granter vouches for is not verified here, and
 // everything after it is.
 
+import { systemClock } from '../clock.ts'
 import { systemRandom } from '../crypto/random.ts'
 import { systemDisk } from '../disk/disk.ts'
 import { StoreError } from '../errors.ts'
@@ -14,8 +15,8 @@ import type { MemoryStore } from './memory-store.ts'
 import { openStore } from './open.ts'
 import { checkPlaces, checkText } from './request-check.ts'
 import { GrantedFiles } from './session/granted.ts'
-import type { OpenOptions, StorePlaces } from './session/open-options.ts'
-import type { Snapshot } from './snapshot/snapshot.ts'
+import { localFiles, type OpenOptions, type StorePlaces } from './session/open-options.ts'
+import type { Head, Snapshot } from './snapshot/snapshot.ts'
 
 export interface GrantedOptions
   extends
@@ -58,5 +59,18 @@ export async function openGranted(options: GrantedOptions): Promise<MemoryStore>
     const how = { ...opening, directory: repository, transfer, full }
     verified = await cloneFromStart(held, { ...how, access: { signal, ...access, url: address } })
   })
+  if (verified !== undefined) await noteSeen(opening, held.storeId, address, verified.head)
   return openStore({ ...opening, verified })
+}
+
+/** The remote has shown this head: it must contain it from now on, and lacks nothing yet. */
+async function noteSeen(
+  options: OpenOptions,
+  storeId: string,
+  url: string,
+  { commit: oid, height, record }: Head,
+): Promise<void> {
+  const { clock = systemClock } = options
+  const { seenRemotes } = await localFiles(options, storeId)
+  await seenRemotes.note('origin', url, { oid, height, record, seenAt: clock() })
 }

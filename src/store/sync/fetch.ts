@@ -13,7 +13,6 @@ import type { FetchConnection, FetchRequest } from '../../transport/remote-acces
 import { decodeAt, meetingOf } from '../access/post-revocation.ts'
 import { readCommitBytes } from '../commits/decoded-commit.ts'
 import { findDivergence } from '../commits/divergence.ts'
-import { beforeBeginning } from '../history/beginning-entry.ts'
 import type { History } from '../history/history.ts'
 import { findRecord } from '../history/known-commit.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
@@ -21,7 +20,7 @@ import type { StoreSession } from '../session/session.ts'
 import { hasObject, type ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CloneBeginning } from '../verify/beginning.ts'
-import { keyringConflictError } from './refusals.ts'
+import { keyringConflictError, rewrittenError } from './refusals.ts'
 import { judgeUnopened, keepRefusedPack } from './refused-head.ts'
 import {
   rolledBackError,
@@ -198,9 +197,9 @@ async function fetchDeeper(
   const { session } = peer
   const { head, incoming, depth } = fetched
   const end = isSecond ? start?.floor?.height : snapshot.head.height
-  if (end === undefined) throw beforeBeginning()
+  if (end === undefined) throw rewrittenError()
   const below = parseLinks(readCommitBytes(incoming, head)).height - end
-  if (below < 0 || below > historyDepthMax) throw beforeBeginning()
+  if (below < 0 || below > historyDepthMax) throw rewrittenError()
   const ours = await session.reading((now) => now.head.commit)
   const haves = [head, ours]
   await fetchAgain(peer, fetched, { haves, shallow: depth.shallow, deepen: below + 1 })
@@ -315,7 +314,7 @@ async function verifyCompletely(
     } catch (error) {
       if (!hasCode(error, 'object_missing')) throw error
       if (beginning !== undefined) {
-        if (attempt > 2) throw beforeBeginning(error)
+        if (attempt > 2) throw rewrittenError(error)
         await fetchDeeper(peer, fetched, beginning, attempt === 2)
       } else {
         if (attempt > 1) throw error

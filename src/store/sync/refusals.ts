@@ -68,6 +68,17 @@ export function heldError({ ours, theirs, mayMerge, head }: Held): StoreError {
 }
 
 /** The changes here cannot be sent, since this device may not write any more. */
+/** The remote's history differs from before the state that the clone of a grant began with. */
+export function rewrittenError(cause?: unknown): StoreError {
+  return new StoreError(
+    'history_needed',
+    'Something was redacted or merged that is older than the state that this clone began with: ' +
+      'copy unsent texts with `gitlocket cat`, remove the directory of the clone, and begin ' +
+      'again with the grant. Nothing was sent or taken over',
+    { cause },
+  )
+}
+
 /** The holder of a grant has changes that no one may send any more. */
 export function grantOverError(): StoreError {
   return new StoreError(

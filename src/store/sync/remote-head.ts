@@ -14,7 +14,6 @@ import { areLostCommitsLate } from '../access/post-revocation.ts'
 import { readForeignStoreId } from '../clone/clone-remote.ts'
 import { containsRecord } from '../commits/ancestors.ts'
 import type { Epochs } from '../commits/decoded-commit.ts'
-import { beforeBeginning } from '../history/beginning-entry.ts'
 import type { CommitEntry } from '../history/history-rows.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import { findRecord } from '../history/known-commit.ts'
@@ -27,6 +26,7 @@ import { floorOf } from '../verify/beginning.ts'
 import type { CheckedCommit } from '../verify/checked-commit.ts'
 import { verifyRewritten } from '../verify/verify-rewritten.ts'
 import { verifyDescent, type VerifyOptions } from '../verify/verify.ts'
+import { rewrittenError } from './refusals.ts'
 import { NewVersions, type RemoteHead, sourceWith } from './remote-history.ts'
 import type { SettingsOutcome } from './report.ts'
 
@@ -78,7 +78,7 @@ async function verifyFromFloor(
   const beginning = await inSlices(floorOf(source, start))
   const { commit: oid, height } = beginning.snapshot.head
   const snapshot = await verifyDescent(source, beginning.snapshot, head, how)
-  if (snapshot === undefined) throw beforeBeginning()
+  if (snapshot === undefined) throw rewrittenError()
   return { ...found(), snapshot, base: { oid, height }, isSuccessor: false, beginning }
 }
 

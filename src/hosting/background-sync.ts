@@ -78,8 +78,9 @@ export class BackgroundSync {
     return this.#parts.use(storeId, async (store) => {
       for (const { name } of await store.remotes.list()) {
         await this.#told(storeId, signal, async () => {
-          await store.as({ actor }).sync({ remote: name, signal })
+          const { grants } = await store.as({ actor }).sync({ remote: name, signal })
           this.lastSync = this.#parts.backend.clock()
+          if (grants?.failure !== undefined) throw grants.failure
         })
       }
     })

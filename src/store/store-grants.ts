@@ -112,8 +112,8 @@ export class GrantWriter {
   }
 
   /**
-   * Ends grants for good, `dev_…`, and syncs. What their holders wrote is kept. Rejects with
-   * `invalid_input`, `not_found` or `permission_denied`.
+   * Ends grants for good, `dev_…`, and syncs with all remotes, or with the given one. What their
+   * holders wrote is kept. Rejects with `invalid_input`, `not_found` or `permission_denied`.
    */
   async end(grantIds: readonly string[], options: OnlineOptions = {}): Promise<GrantsEnded> {
     if (!Array.isArray(grantIds)) {
@@ -123,17 +123,20 @@ export class GrantWriter {
     const ids = grantIds.map((id: string) => formatId('device', parseId('device', id)))
     const { endGrants } = await import('./grants/grants.ts')
     const ended = await endGrants(this.#session, ids, this.#author)
-    if (this.#session.objects.exchange.remotes().length === 0) {
-      return { grantIds: ended, pending: undefined }
+    const remotes = this.#session.objects.exchange.remotes()
+    const names = remote === undefined ? remotes.map(({ name }) => name) : [remote]
+    let pending: StoreError | undefined
+    for (const name of names) {
+      const sync = await this.#syncTo({ remote: name, access, signal })
+      try {
+        const { grants } = await sync()
+        pending ??= grants?.failure
+      } catch (error) {
+        if (!(error instanceof StoreError)) throw error
+        pending ??= error
+      }
     }
-    const sync = await this.#syncTo({ remote, access, signal })
-    try {
-      const { grants } = await sync()
-      return { grantIds: ended, pending: grants?.failure }
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error
-      return { grantIds: ended, pending: error }
-    }
+    return { grantIds: ended, pending }
   }
 
   /** Tries what grants need of the host of a remote, with a ref of its own, which it deletes. */

@@ -98,6 +98,18 @@ test('--check tells what the host allows, and cleans up', async () => {
   expect(refsOf(remote)).toEqual([])
 })
 
+test('over http, start and wraps have a ref each until the end', async () => {
+  const { home, remote } = await homeWithRemote()
+  const { url } = await startGitServer({ repository: remote })
+  await home.ok('remote', 'add', 'host', url)
+  const given = await home.run(['grant', 'give', '--remote', 'host', '--json'])
+  expect(JSON.parse(given.stdout)).toMatchObject({ type: 'grant', remote: url })
+  expect(refsOf(remote)).toHaveLength(2)
+  const ended = await home.run(['grant', 'end', '--all', '--json'])
+  expect(JSON.parse(ended.stdout)).toMatchObject({ type: 'grants_ended', pending: null })
+  expect(refsOf(remote)).toEqual([])
+})
+
 test('a host that denies the deletion of refs is told, with the refs that are left', async () => {
   const { home, remote } = await homeWithRemote()
   // Hooks of a path are not run (T22), those of a host are.

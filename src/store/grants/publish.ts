@@ -282,17 +282,18 @@ async function openForeign(
   { session, access }: GrantPlace,
   oid: Oid,
 ): Promise<ReturnType<typeof openStartOf> | undefined> {
-  const bytes = await fetchBlob(session, access, oid)
-  if (bytes === undefined) return undefined
   const { directory, epochs } = await session.reading(({ keyring }) => {
     return { directory: keyring.directory, epochs: session.epochs }
   })
   try {
+    const bytes = await fetchBlob(session, access, oid)
+    if (bytes === undefined) return undefined
     const epoch = epochs.get(kidOfStart(bytes))
     if (epoch === undefined) return undefined
     return openStartOf(bytes, epoch, (granter) => findDevice(directory, granter)?.signingKey)
   } catch (error) {
-    if (error instanceof StoreError) return undefined
+    // It may have been replaced since the remote was asked: the next sync looks again.
+    if (error instanceof StoreError && !hasCode(error, 'cancelled')) return undefined
     throw error
   }
 }

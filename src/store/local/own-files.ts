@@ -156,7 +156,7 @@ export interface SealedOwn {
  * may have the same files. Removes the caches. Throws an envelope code.
  */
 export async function moveOwn(before: SealedOwn, after: SealedOwn): Promise<void> {
-  for (const name of ['anchor', 'remotes', 'grants', 'reads'] as const) {
+  for (const name of ['anchor', 'remotes', 'reads'] as const) {
     const place = { role: roles[name], generation: 0 }
     const known = await after.files.read(name)
     if (known !== undefined && opens(after.owner, place, known)) continue
@@ -165,7 +165,8 @@ export async function moveOwn(before: SealedOwn, after: SealedOwn): Promise<void
     const plain = untilPadding(openCache(before.owner, place, bytes))
     await after.files.write(name, sealCache(after.owner, place, plain))
   }
-  for (const name of ['state', 'state-changes'] as const) await before.files.remove(name)
+  // Grants are of the device that gave them.
+  for (const name of ['grants', 'state', 'state-changes'] as const) await before.files.remove(name)
 }
 
 function opens(owner: SealOwner, place: SealPlace, bytes: Uint8Array): boolean {

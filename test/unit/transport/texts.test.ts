@@ -65,6 +65,7 @@ describe('harmless', () => {
     ['\u001B]8;;http://x\u001B\\link\u001B]8;;\u001B\\', 'link'],
     ['bi\u202Edi \u0000zero \u009Bc1', 'bi di zero c1'],
     ['see https://me:pass@host/x', 'see https://***@host/x'],
+    ['the grant GLKG1-4JXZHF3N8H72B2SV is known', 'the grant GLKG1-*** is known'],
     ['x'.repeat(500), `${'x'.repeat(400)}…`],
   ])('%j', (text, expected) => {
     expect(harmless(text)).toBe(expected)

@@ -27,11 +27,6 @@ import { ageFormat, parseDuration, timeFormat, untilText } from '../../text/time
 import { wire } from '../../text/wire.ts'
 import { countText } from '../../text/words.ts'
 
-const remoteOption = {
-  '--remote <name>': 'The remote that holders begin from; else the only one',
-  ...actorOptions,
-}
-
 export const commands: readonly Command[] = [
   {
     name: 'grant give',
@@ -41,7 +36,8 @@ export const commands: readonly Command[] = [
       '--for <duration>': 'How long it lasts, at most 90d; else 8h',
       '--label <text>': 'Its purpose, for people; kept on this machine',
       '--check': 'Give none; show what the host of the remote allows',
-      ...remoteOption,
+      '--remote <name>': 'The remote that holders begin from; else the only one',
+      ...actorOptions,
     },
     notes: [
       'Anyone with the text reads the store, and as writer changes memories, in the name of this ' +
@@ -66,7 +62,11 @@ export const commands: readonly Command[] = [
     destroys: true,
     summary: 'End grants; what their holders wrote is kept',
     usage: '[<grant>…]',
-    options: { '--all': 'All grants that this device has given', ...remoteOption },
+    options: {
+      '--all': 'All grants that this device has given',
+      '--remote <name>': 'Tell this remote alone; else all of them',
+      ...actorOptions,
+    },
     notes: [
       'A grant is named by its label, its id, or the first digits of that. An owner ends any ' +
         'grant, a writer those of this device.',

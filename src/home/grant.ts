@@ -2,7 +2,7 @@
 // and the remote that it is for. With one, no identity file and no `join` are needed.
 
 import { toHex, utf8 } from '../bytes.ts'
-import { hash256 } from '../crypto/digest.ts'
+import { sha256 } from '../crypto/digest.ts'
 import { StoreError } from '../errors.ts'
 import { findTextFile } from './files.ts'
 import { findVariable, type Variables } from './places.ts'
@@ -43,5 +43,6 @@ function readGrant(file: string): string {
 
 /** Names the clone of a grant's holder, and does not give the grant away. */
 export function cloneNameOf({ grant }: NamedGrant): string {
-  return toHex(hash256(utf8(grant))).slice(0, 32)
+  // Needed before libsodium is loaded.
+  return toHex(sha256(utf8(grant))).slice(0, 32)
 }

@@ -70,7 +70,8 @@ async function withClone<T>(
   directory: string,
   work: (objects: ObjectStore) => Promise<T>,
 ): Promise<T> {
-  const objects = await openDiskObjectStore({ directory })
+  // Nothing of the history is read, so it may be missing.
+  const objects = await openDiskObjectStore({ directory, mayBeShallow: true })
   try {
     // Of another repository nothing is told or changed.
     readStoreId(objects)

@@ -41,7 +41,9 @@ async function doctor(context: Context, input: Input): Promise<Answer> {
   const isStore = !isNothingHere(context.environment)
   // Before the store is opened, which creates a missing state directory.
   const files = checkFiles(context.environment, isStore)
-  const store = isStore ? await checkStore(context) : await withoutStore(context.environment)
+  // A grant makes its clone at its first use: whether it can is what its holder asks.
+  const mayOpen = isStore || context.environment.grant !== undefined
+  const store = mayOpen ? await checkStore(context) : await withoutStore(context.environment)
   const findings = [...files, ...store.findings]
   const failure = findings.find(({ level }) => level === 'fail')
   return {

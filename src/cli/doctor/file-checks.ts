@@ -60,6 +60,7 @@ function guarded(check: string, look: () => DoctorFinding): DoctorFinding {
 function checkIdentity(environment: Environment, isStore: boolean): DoctorFinding {
   const { identityFile, storeDirectory } = environment
   const check = 'Identity'
+  if (environment.grant !== undefined) return ok(check, 'a grant, from the environment')
   try {
     if (findIdentity(environment) === undefined) {
       if (!isStore) return ok(check, 'none yet; `gitlocket init` and `gitlocket join` create it')

@@ -6,7 +6,7 @@ import type { ExitCode } from '../../operations/exit-codes.ts'
 import { timestamp, type Wire } from '../../operations/wire.ts'
 import { repairStore } from '../../store/repair/repair.ts'
 import type { LostChange, LostObject, RepairReport } from '../../store/repair/report.ts'
-import type { Answer, Context, Input } from '../call/command.ts'
+import { type Answer, CommandError, type Context, type Input } from '../call/command.ts'
 import { remoteAccess } from '../machine/remote-access.ts'
 import { checkIsDirectory, getIdentity } from '../store/open-store.ts'
 import { withProgress } from '../terminal/progress.ts'
@@ -21,6 +21,7 @@ const LINES_MAX = 20
 export async function repair(context: Context, input: Input): Promise<Answer> {
   const { environment } = context
   const { storeDirectory: directory, stateDirectory } = environment
+  if (environment.grant !== undefined) throw notRepaired(directory)
   checkIsDirectory(directory)
   const identity = getIdentity(environment)
   const [from, dryRun] = [input.text('from'), input.flag('dry-run')]
@@ -37,6 +38,15 @@ export async function repair(context: Context, input: Input): Promise<Answer> {
   )
   const exitCode = report.whole ? 0 : report.anchor === 'behind' ? BEHIND : DAMAGED
   return { text: repairText(report, { from, dryRun }), json: repairJson(report), exitCode }
+}
+
+/** Without the history nothing here can be verified from its first commit on. */
+function notRepaired(directory: string): CommandError {
+  return new CommandError(
+    'permission_denied',
+    'The clone of a grant is not repaired: the remote has all that it has sent',
+    `Delete ${directory}: the next command makes it again, without changes that were never sent`,
+  )
 }
 
 interface Request {

@@ -13,6 +13,7 @@ import type { StoreStatus } from '../../store/store-report.ts'
 import type { Context } from '../call/command.ts'
 import type { Environment } from '../call/environment.ts'
 import { packedBytes } from '../commands/compact.ts'
+import { beginningText } from '../commands/overview/status.ts'
 import { cacheBytes, cacheDirectory, diskUsage, irregularFiles } from '../machine/disk-usage.ts'
 import { auditHere, isStoreHere, withStore } from '../store/open-store.ts'
 import { eraseAside, eraseForeign, foreignListsText, putAsideText } from '../store/residue.ts'
@@ -103,6 +104,7 @@ async function checkAsMember(context: Context, isInUse: boolean): Promise<StoreC
   return {
     findings: [
       ok('Store', `${status.storeId}, ${status.role}`),
+      ...(status.beginning ? [ok('History', beginningText(context, status.beginning))] : []),
       checkClock(status),
       checkPacks(status),
       checkPurge(status),

@@ -62,8 +62,9 @@ export function isShared({ namedStore, engineAddress }: Environment): boolean {
   return namedStore !== undefined && engineAddress !== undefined
 }
 
-/** Whether there may be a store, and an identity to open it with. */
+/** Whether there may be a store, and an identity or a grant to open it with. */
 export function isStoreHere({ environment }: Context): boolean {
+  if (environment.grant !== undefined) return true
   const isDirectory = isRealDirectory(environment.storeDirectory) !== undefined
   return isDirectory && findIdentity(environment) !== undefined
 }

@@ -42,11 +42,14 @@ export class WriterClock {
     return this.now()
   }
 
-  /** Undefined if clock and newest record agree, or a recovery identity wrote that record. */
+  /**
+   * Undefined if clock and newest record agree, a recovery identity wrote that record, or its time
+   * is not known: a clone that began from a start has times of later records alone.
+   */
   findLeap({ head, devices }: Pick<Snapshot, 'head' | 'devices'>): ClockLeap | undefined {
     const clock = this.now()
     const newest = [...devices.values()].find(({ record }) => equalBytes(record, head.record))?.time
-    if (newest === undefined) return undefined
+    if (newest === undefined || newest === 0) return undefined
     if (newest - clock <= doubtfulAfter && clock - newest <= AHEAD) return undefined
     return { clock, newest }
   }

@@ -105,12 +105,14 @@ function statusFacts(context: Context, found: StoreStatus): readonly Fact[] {
   ]
 }
 
-/** On whose word what was before is taken, in a clone that a grant began without the history. */
 function beginningFacts(context: Context, { beginning }: StoreStatus): readonly Fact[] {
-  if (beginning === undefined) return []
-  const { deviceId, time } = beginning
-  const when = agoFormat(context)(time)
-  return [['History', `from ${when}, on the word of ${deviceId}; \`fetch --all\` gets the rest`]]
+  return beginning === undefined ? [] : [['History', beginningText(context, beginning)]]
+}
+
+/** On whose word the earlier changes are taken, in a clone that a grant began without them. */
+export function beginningText(context: Context, { deviceId, time }: HistoryBeginning): string {
+  const when = timeFormat(context)(time)
+  return `from ${when}, on the word of ${deviceId}; \`fetch --all\` gets the rest`
 }
 
 const noRemote: Fact = ['Remote', 'none; `gitlocket remote add` names one']

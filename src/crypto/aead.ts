@@ -42,8 +42,16 @@ export interface SaltInput {
 export function deriveSalt(input: SaltInput): Uint8Array {
   const { saltKey, type, context, hedge, plaintext } = input
   assert(hedge.length === 32, 'a hedge has 32 bytes')
-  const start = Uint8Array.of(type, ...contextLength(context))
-  return keyedHash(saltLength, saltKey, start, context, hedge, hash256(plaintext))
+  const start = Uint8Array.of(type)
+  return keyedHash(
+    saltLength,
+    saltKey,
+    start,
+    contextLength(context),
+    context,
+    hedge,
+    hash256(plaintext),
+  )
 }
 
 export interface SealInput {

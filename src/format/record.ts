@@ -192,7 +192,7 @@ function readBody(reader: ByteReader): RecordBody {
   const fields = {
     kind,
     height: reader.u64(),
-    deviceId: toHex(reader.raw(16)),
+    deviceId: toHex(reader.view(16)),
     sequence: reader.u64(),
     previous: reader.raw(32),
     keyring: reader.raw(32),
@@ -224,7 +224,7 @@ function readActor(reader: ByteReader): Actor | undefined {
 /** An actor or session id: u8 length ‖ 64 bytes, zero-filled; undefined if the length is 0. */
 function readName(reader: ByteReader): string | undefined {
   const length = reader.u8()
-  const field = reader.raw(actorIdLengthMax)
+  const field = reader.view(actorIdLengthMax)
   if (length > actorIdLengthMax) throw malformed('an actor or session id is too long')
   if (!isZero(field.subarray(length))) {
     throw malformed('an actor or session id is not filled with zeros')
@@ -249,7 +249,7 @@ function writeRow(writer: ByteWriter, row: SignedRow): void {
 }
 
 function readRow(reader: ByteReader): SignedRow {
-  const ids = toHex(reader.raw(48))
+  const ids = toHex(reader.view(48))
   return {
     memoryId: ids.slice(0, 32),
     base: ids.slice(32, 64),

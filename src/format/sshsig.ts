@@ -89,15 +89,17 @@ function encodeSignature(message: Uint8Array, pair: SigningKeyPair, purpose: Uin
 }
 
 function signedBytes(message: Uint8Array, purpose: Uint8Array): Uint8Array {
-  return concatBytes(MAGIC, purpose, sshString(sha512(message)))
+  return concatBytes(MAGIC, purpose, DIGEST_LENGTH, sha512(message))
 }
 
 function encodeBlob(signature: Uint8Array, publicKey: Uint8Array, purpose: Uint8Array): string {
   const blob = concatBytes(
     PREAMBLE,
-    sshString(publicKeyBlob(publicKey)),
+    KEY_BLOB_START,
+    publicKey,
     purpose,
-    sshString(concatBytes(KEY_TYPE_STRING, sshString(signature))),
+    SIGNATURE_BLOB_START,
+    signature,
   )
   return encodeArmor(ARMOR, blob, LINE_WIDTH)
 }
@@ -105,6 +107,18 @@ function encodeBlob(signature: Uint8Array, publicKey: Uint8Array, purpose: Uint8
 /** A line for git's `gpg.ssh.allowedSignersFile`, ending in a newline. */
 export function allowedSignersLine(publicKey: Uint8Array): string {
   return `${PRINCIPAL} namespaces="${GIT}" ${sshPublicKey(publicKey)}\n`
+}
+
+/** Before a public key of 32 bytes, and before a signature of 64: their own length included. */
+const KEY_BLOB_START = blobStart(KEY_LENGTH)
+const SIGNATURE_BLOB_START = blobStart(SIGNATURE_LENGTH)
+/** Before a SHA-512. */
+const DIGEST_LENGTH = sshString(new Uint8Array(64)).subarray(0, 4)
+
+/** The string of a key type and a string of `length` bytes, without these bytes. */
+function blobStart(length: number): Uint8Array {
+  const inner = concatBytes(KEY_TYPE_STRING, sshString(new Uint8Array(length)))
+  return sshString(inner).subarray(0, -length)
 }
 
 function publicKeyBlob(publicKey: Uint8Array): Uint8Array {

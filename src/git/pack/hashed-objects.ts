@@ -23,6 +23,9 @@ const objectsMin = 1024
 const chunkBytes = 4 * MEBIBYTE
 /** Larger objects are rare, and are read from the pack. */
 const objectBytesMax = 64 * KIBIBYTE
+/** Copies of objects up to the second size share buffers of the first. */
+const slabBytes = 32 * KIBIBYTE
+const sharedBytesMax = 4 * KIBIBYTE
 const TREE = 2
 /** By the number of a type. */
 const TYPES: readonly ObjectType[] = ['commit', 'tree', 'blob']
@@ -112,6 +115,8 @@ export class HashedObjects {
   readonly #oids: OidTable
   readonly #columns: HashedColumns
   readonly #cache: DeltaBaseCache = new DeltaBaseCache(deltaCacheBytes, cachesOfProcess)
+  #slab = new Uint8Array(slabBytes)
+  #slabUsed = 0
 
   constructor(columns: HashedColumns) {
     this.#oids = new OidTable(columns.oids)
@@ -142,17 +147,18 @@ export class HashedObjects {
     if (type === 'tree') return this.#readTree(row)
     const bytes = this.#bytesOf(row)
     // Readers of a blob may keep parts of it, and then all memory around them.
-    return type === 'commit' ? bytes : bytes.slice()
+    return type === 'commit' ? bytes : this.#copy(bytes)
   }
 
   #readTree(row: number): Uint8Array {
     const { bases } = this.#columns
     const deltas: number[] = []
     let at = row
-    let body = this.#cache.find(at)?.body
+    const known = this.#cache.view(at)?.body
+    let body = known && this.#copy(known)
     while (body === undefined) {
       const base = bases[at] ?? -1
-      if (base === -1) body = this.#keep(at, this.#bytesOf(at).slice())
+      if (base === -1) body = this.#keep(at, this.#copy(this.#bytesOf(at)))
       else {
         deltas.push(at)
         at = base
@@ -168,6 +174,20 @@ export class HashedObjects {
   #keep(row: number, body: Uint8Array): Uint8Array {
     this.#cache.add(row, { type: 'tree', body })
     return body
+  }
+
+  /** Thousands of small buffers of their own would take longer to free than to fill. */
+  #copy(bytes: Uint8Array): Uint8Array {
+    if (bytes.length > sharedBytesMax) return bytes.slice()
+    if (this.#slabUsed + bytes.length > slabBytes) {
+      this.#slab = new Uint8Array(slabBytes)
+      this.#slabUsed = 0
+    }
+    const end = this.#slabUsed + bytes.length
+    const copy = this.#slab.subarray(this.#slabUsed, end)
+    copy.set(bytes)
+    this.#slabUsed = end
+    return copy
   }
 
   #bytesOf(row: number): Uint8Array {

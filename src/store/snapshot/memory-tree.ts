@@ -307,6 +307,15 @@ function encodeFiles(memories: readonly LiveVersion[], depth: number): Uint8Arra
   return new Uint8Array(body.buffer, body.byteOffset, body.length)
 }
 
+function hasSameNames(
+  directories: EncodedDirectory['directories'],
+  earlier: EncodedDirectory['directories'],
+): boolean {
+  return directories.every((child, digit) => {
+    return (child === undefined) === (earlier[digit] === undefined)
+  })
+}
+
 /** Copies the entries of directories that are those of the earlier tree. */
 function* encodeSplit(
   directories: readonly (TreeDirectory | undefined)[],
@@ -314,13 +323,12 @@ function* encodeSplit(
   depth: number,
   into: NewObject[],
 ): Generator<undefined, Uint8Array> {
-  const hasSameNames = directories.every((child, digit) => {
-    return (child === undefined) === (earlier?.directories[digit] === undefined)
-  })
-  const known = hasSameNames ? earlier : undefined
+  const known = earlier && hasSameNames(directories, earlier.directories) ? earlier : undefined
   const body = known ? Buffer.from(known.body) : Buffer.alloc(DIGITS.length * ENTRY_LENGTH)
   let at = 0
-  for (const [digit, child] of directories.entries()) {
+  // By index: an iterator of entries would make an array of two for each of them.
+  for (let digit = 0; digit < directories.length; digit += 1) {
+    const child = directories[digit]
     if (child === undefined) continue
     if (child !== known?.directories[digit]) {
       if (known === undefined) body.write(`40000 ${DIGITS[digit]}\0`, at, 'latin1')

@@ -71,9 +71,8 @@ function wholeCommit(source: CommitSource, commit: DecodedCommit): CheckedCommit
   let details: ReadonlyMap<number, DetailRow> | undefined
   const readDetails = () => (details ??= openCheckedDetail(commit))
   // The rows of one commit share their upper trees.
-  let trees: ObjectSource | undefined
-  const find = (memoryId: string) =>
-    findMemory((trees ??= cached(source.objects)), parts.tree, memoryId)
+  const trees = record.rows.length > 1 ? cached(source.objects) : source.objects
+  const find = (memoryId: string) => findMemory(trees, parts.tree, memoryId)
   return {
     ...factsOf(commit),
     isWhole: true,

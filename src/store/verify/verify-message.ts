@@ -14,6 +14,7 @@ import {
 } from '../../bytes.ts'
 import type { SigningKeyPair } from '../../crypto/signature.ts'
 import { assert, StoreError } from '../../errors.ts'
+import type { RecordRow, SignedRow } from '../../format/change-record.ts'
 import { writesVersions } from '../../format/record-rules.ts'
 import { decodeSignedBody, nameRows } from '../../format/record.ts'
 import type { HashedColumns } from '../../git/exchange.ts'
@@ -49,6 +50,7 @@ const DELETION = 1
 const MEMORY = 2
 const OID_LENGTH = 20
 const KID_LENGTH = 16
+const ID_LENGTH = 16
 const HASH_LENGTH = 32
 
 /** Checks commits, each without its past, and encodes the results. */
@@ -164,7 +166,11 @@ function writeChecked(writer: ByteWriter, { commit, rows }: CheckedWhole): void 
   writer.raw(fromHex(tree)).u8(parents.length)
   for (const parent of parents) writer.raw(fromHex(parent))
   writer.raw(fromHex(epoch.kid)).raw(hash).u32(body.length).raw(body)
-  for (const row of rows) writeRow(writer, row)
+  if (!writesVersions(commit.record)) return
+  for (const [index, { memoryId, versionId }] of commit.record.rows.entries()) {
+    writer.raw(fromHex(memoryId + versionId))
+    writeRow(writer, rows[index])
+  }
 }
 
 function writeRow(writer: ByteWriter, row: OpenedRow | undefined): void {
@@ -214,27 +220,43 @@ function readChecked(
   signingKeys: SigningKeys,
   oid: Oid,
 ): CheckedCommit {
-  const tree = toHex(reader.raw(OID_LENGTH))
-  const parents = Array.from({ length: reader.u8() }, () => toHex(reader.raw(OID_LENGTH)))
-  const epoch = source.epochs.get(toHex(reader.raw(KID_LENGTH)))
+  const tree = toHex(reader.view(OID_LENGTH))
+  const parents = Array.from({ length: reader.u8() }, () => toHex(reader.view(OID_LENGTH)))
+  const epoch = source.epochs.get(toHex(reader.view(KID_LENGTH)))
   assert(epoch !== undefined, 'a thread has the epochs that it was given')
   const hash = reader.raw(HASH_LENGTH)
   const body = reader.raw(reader.u32())
-  const record = nameRows(source.storeId, decodeSignedBody(body), hash)
-  const rows = writesVersions(record) ? record.rows.map(() => readRow(reader)) : []
+  const signed = decodeSignedBody(body)
+  const rows: (OpenedRow | undefined)[] = []
+  const record = writesVersions(signed)
+    ? { ...signed, rows: signed.rows.map((row) => readNamed(reader, row, rows)) }
+    : nameRows(source.storeId, signed, hash)
   const facts = { oid, tree, parents, epoch, record, body, hash }
   return withResults(source, signingKeys, facts, rows)
+}
+
+/** A row with the ids that the thread has computed (FORMAT §1); adds what it has opened. */
+function readNamed(
+  reader: ByteReader,
+  { base, secondBase, operation, commitment }: SignedRow,
+  opened: (OpenedRow | undefined)[],
+): RecordRow {
+  const ids = toHex(reader.view(2 * ID_LENGTH))
+  opened.push(readRow(reader))
+  const memoryId = ids.slice(0, 2 * ID_LENGTH)
+  const versionId = ids.slice(2 * ID_LENGTH)
+  return { memoryId, versionId, base, secondBase, operation, commitment }
 }
 
 function readRow(reader: ByteReader): OpenedRow | undefined {
   const type = reader.u8()
   if (type === NO_DETAIL) return undefined
-  const path = utf8Text(reader.raw(reader.u16()))
+  const path = utf8Text(reader.view(reader.u16()))
   return { path, memory: type === DELETION ? undefined : readMemory(reader) }
 }
 
 function readMemory(reader: ByteReader): OpenedMemory {
-  const hashes = toHex(reader.raw(OID_LENGTH + HASH_LENGTH))
+  const hashes = toHex(reader.view(OID_LENGTH + HASH_LENGTH))
   return {
     blob: hashes.slice(0, 2 * OID_LENGTH),
     sha256: hashes.slice(2 * OID_LENGTH),

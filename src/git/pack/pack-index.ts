@@ -8,6 +8,10 @@ import { assert } from '../../errors.ts'
 import { corruptPack } from './pack-entry.ts'
 
 const signature = 0xff74_4f63
+/** The bytes of an oid that sort it nearly always, and how many numbers they and a double hold. */
+const PREFIX_BYTES = 6
+const PREFIX_MAX = 2 ** 48
+const NUMBER_MAX = 2 ** 53
 const oidBytes = 20
 const fanoutAt = 8
 /** Offsets from this value on are stored in a separate table. */
@@ -169,14 +173,26 @@ export class PackIndexBuilder {
     return encodePackIndex({ oids, checksums, offsets }, packChecksum)
   }
 
-  /** The order of the entries by ascending oid. Six bytes of an oid nearly always decide. */
+  /**
+   * The order of the entries by ascending oid. Numbers are sorted in a tenth of the time that a
+   * comparison in JavaScript takes: each is the first bits of an oid, and the entry's own number.
+   */
   #order(): Uint32Array {
-    const prefixes = new Float64Array(this.#count)
-    for (let n = 0; n < this.#count; n += 1) prefixes[n] = this.#oids.readUIntBE(n * oidBytes, 6)
-    const order = Uint32Array.from(prefixes.keys()).toSorted((a, b) => {
-      const difference = (prefixes[a] ?? 0) - (prefixes[b] ?? 0)
-      return difference === 0 ? Buffer.compare(this.#oidOf(a), this.#oidOf(b)) : difference
-    })
+    const numbers = 2 ** Math.ceil(Math.log2(this.#count + 1))
+    const prefixUnit = Math.max(1, (PREFIX_MAX * numbers) / NUMBER_MAX)
+    const keys = new Float64Array(this.#count)
+    for (let n = 0; n < this.#count; n += 1) {
+      const prefix = Math.floor(this.#oids.readUIntBE(n * oidBytes, PREFIX_BYTES) / prefixUnit)
+      keys[n] = prefix * numbers + n
+    }
+    const sorted = keys.toSorted()
+    const order = Uint32Array.from(sorted, (key) => key % numbers)
+    for (let start = 0, end = 1; start < order.length; start = end, end += 1) {
+      const prefix = Math.floor((sorted[start] ?? 0) / numbers)
+      while (end < order.length && Math.floor((sorted[end] ?? 0) / numbers) === prefix) end += 1
+      if (end - start === 1) continue
+      order.subarray(start, end).sort((a, b) => Buffer.compare(this.#oidOf(a), this.#oidOf(b)))
+    }
     for (let n = 1; n < order.length; n += 1) {
       if (equalBytes(this.#oidOf(order[n - 1] ?? 0), this.#oidOf(order[n] ?? 0))) {
         throw corruptPack('it holds an object twice')

@@ -235,7 +235,7 @@ function readChecked(
   return withResults(source, signingKeys, facts, rows)
 }
 
-/** A row with the ids that the thread has computed (FORMAT §1); adds what it has opened. */
+/** A row with the ids that the thread has computed (FORMAT §1); adds its path and memory. */
 function readNamed(
   reader: ByteReader,
   { base, secondBase, operation, commitment }: SignedRow,

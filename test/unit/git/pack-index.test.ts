@@ -38,6 +38,22 @@ describe('PackIndex', () => {
     }
   })
 
+  test.each([1, 5, 6, 19])('sorts oids that have the first %i bytes in common', (common) => {
+    const alike = rows.slice(0, 200).map((row, n) => {
+      const oid = Uint8Array.from(row.oid)
+      oid.set(checksum.subarray(0, common))
+      oid[19] = (n * 77) % 256
+      return { ...row, oid }
+    })
+    const all = [...alike, ...rows.slice(200)]
+    const index = new PackIndex(encode(all))
+    const sorted = all.map(({ oid }) => Buffer.from(oid)).toSorted((a, b) => a.compare(b))
+    expect(all.map((_, n) => Buffer.from(index.oidAt(n)))).toEqual(sorted)
+    for (const { oid, offset } of all) {
+      expect(index.offsetAt(index.find(oid) ?? -1)).toBe(offset)
+    }
+  })
+
   test('holds no object, or one', () => {
     expect(new PackIndex(encode([])).find(noise('any', 20))).toBeUndefined()
     const one = rows.slice(0, 1)

@@ -16,7 +16,7 @@ import { openStore } from './open.ts'
 import { checkPlaces, checkText } from './request-check.ts'
 import { GrantedFiles } from './session/granted.ts'
 import { localFiles, type OpenOptions, type StorePlaces } from './session/open-options.ts'
-import type { Head, Snapshot } from './snapshot/snapshot.ts'
+import type { Head } from './snapshot/snapshot.ts'
 
 export interface GrantedOptions
   extends
@@ -54,12 +54,12 @@ export async function openGranted(options: GrantedOptions): Promise<MemoryStore>
     new GrantedFiles(opening, held.storeId).learn(held)
     return openStore(opening)
   }
-  let verified: Snapshot | undefined
-  await new StagedClone(disk, random, directory).make(async ({ repository }) => {
+  const staged = new StagedClone(disk, random, directory)
+  const verified = await staged.make(({ repository }) => {
     const how = { ...opening, directory: repository, transfer, full }
-    verified = await cloneFromStart(held, { ...how, access: { signal, ...access, url: address } })
+    return cloneFromStart(held, { ...how, access: { signal, ...access, url: address } })
   })
-  if (verified !== undefined) await noteSeen(opening, held.storeId, address, verified.head)
+  await noteSeen(opening, held.storeId, address, verified.head)
   return openStore({ ...opening, verified })
 }
 

@@ -6,18 +6,16 @@ import type { WorkOptions } from '../../async.ts'
 import { equalBytes, toHex } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
-import { inSlices } from '../../time-slice.ts'
+import type { Oid } from '../../git/objects/object.ts'
 import { connectFetch } from '../../transport/fetch.ts'
 import type { RemoteOptions, TransferProgress } from '../../transport/remote-access.ts'
-import { catchUp } from '../history/catch-up.ts'
-import { History, type HistorySource } from '../history/history.ts'
+import type { HistorySource } from '../history/history.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
 import type { CurrentVersion } from '../snapshot/live-memory.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CloneBeginning } from '../verify/beginning.ts'
-import { snapshotAt } from '../verify/snapshot-at.ts'
-import { verifyHistory } from '../verify/verify.ts'
+import { verifyDescent, verifyHistory } from '../verify/verify.ts'
 
 export interface FetchAllOptions extends WorkOptions {
   readonly url: string
@@ -50,8 +48,7 @@ export async function fetchAllHistory(
     await connection.fetch({ want, haves: [want], into: incoming, ...depth, progress: transfer })
     const { storeId, epochs } = session
     const source = { objects: incoming, storeId, epochs }
-    const { commits } = await verifyHistory(source, head, options)
-    await checkBeginning(source, beginning, options)
+    const commits = await verifyAll(session, source, head, options)
     const write: Build<void> = async () => {
       await session.beginAtGenesis()
       return { built: undefined, result: undefined }
@@ -65,16 +62,36 @@ export async function fetchAllHistory(
   }
 }
 
-async function checkBeginning(
+/**
+ * The number of commits. Compares first: otherwise records that this clone made on a false state
+ * would be refused, and not that state.
+ */
+async function verifyAll(
+  session: StoreSession,
   source: HistorySource,
-  { snapshot: said, deviceId }: CloneBeginning,
+  head: Oid,
   options: WorkOptions,
-): Promise<void> {
-  const history = new History()
-  await catchUp(history, source, said.head.commit, options)
-  const position = history.commits.length - 1
-  const found = await inSlices(snapshotAt(source, history, position), options.signal)
-  const problem = findDifference(said, found)
+): Promise<number> {
+  const { beginning } = session
+  if (beginning === undefined) return (await verifyHistory(source, head, options)).commits
+  const { snapshot: said } = beginning
+  const whole = await verifyHistory(source, said.head.commit, options)
+  refuseFalse(beginning, findDifference(said, whole.snapshot))
+  let { commits } = whole
+  const onCommit = (): void => {
+    commits += 1
+  }
+  const how = { ...options, onCommit }
+  let snapshot = await verifyDescent(source, whole.snapshot, head, how)
+  // Something was merged that is based on an older version, or redacted.
+  if (snapshot === undefined) ({ snapshot, commits } = await verifyHistory(source, head, options))
+  // An earlier state may have been believed before this one, and changes been built on it.
+  const now = await session.reading((at) => (at.head.commit === head ? at : undefined))
+  if (now !== undefined) refuseFalse(beginning, findDifference(now, snapshot))
+  return commits
+}
+
+function refuseFalse({ deviceId }: CloneBeginning, problem: string | undefined): void {
   if (problem === undefined) return
   const device = formatId('device', deviceId)
   throw new StoreError(
@@ -87,12 +104,17 @@ async function checkBeginning(
 /** What differs between two snapshots of one commit. */
 function findDifference(said: Snapshot, found: Snapshot): string | undefined {
   if (!equalBytes(said.keyring.record, found.keyring.record)) return 'its members'
-  if (!equalBytes(said.settings.record, found.settings.record)) return 'its settings'
+  if (!isSame([settingsOf(said)], [settingsOf(found)])) return 'its settings'
   if (!isSame([...said.redacted], [...found.redacted])) return 'its redactions'
   if (!isSame(devicesOf(said), devicesOf(found))) return 'the last changes of its devices'
   if (!isSame(grantsOf(said), grantsOf(found))) return 'its grants'
   const isSameContents = isSame(Array.from(said.current, textOf), Array.from(found.current, textOf))
   return isSameContents ? undefined : 'its memories'
+}
+
+function settingsOf({ settings }: Snapshot): string {
+  const { record, height, created, updated } = settings
+  return `${toHex(record)} ${height} ${created} ${updated}`
 }
 
 /** The time of a device's last record is in no start. */

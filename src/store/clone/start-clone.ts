@@ -3,6 +3,8 @@
 // sends is used before its signature: first the wraps, by the key in the grant's text, then the
 // start, then the commits.
 
+import type { Progress } from '../../async.ts'
+import { equalBytes } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { parseLinks } from '../../format/commit.ts'
 import type { Start } from '../../format/start.ts'
@@ -18,16 +20,24 @@ import { openHeadKeyring } from '../access/authority.ts'
 import { readCommitBytes, verifyDecodedCommit } from '../commits/decoded-commit.ts'
 import { beforeBeginning } from '../history/beginning-entry.ts'
 import { GrantedFiles, readStart } from '../session/granted.ts'
-import { type StoreEnvironment, storageOf, type StorePlaces } from '../session/open-options.ts'
+import {
+  environmentOf,
+  type StoreEnvironment,
+  storageOf,
+  type StorePlaces,
+} from '../session/open-options.ts'
 import type { StoreSource } from '../session/store-id.ts'
 import { getBlob } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
-import { beginningOf, floorOf } from '../verify/beginning.ts'
-import { verifyDescent } from '../verify/verify.ts'
+import { beginningOf, checkGranted, floorOf } from '../verify/beginning.ts'
+import type { CheckedCommit } from '../verify/checked-commit.ts'
+import { verifyDescent, verifyHistory } from '../verify/verify.ts'
 
 export interface StartCloneOptions extends StorePlaces, StoreEnvironment {
   readonly access: RemoteAccess
   readonly transfer?: ((progress: TransferProgress) => void) | undefined
+  readonly progress?: Progress | undefined
+  readonly signal?: AbortSignal | undefined
   /** Fetches the whole history, which is verified from genesis; no start is needed for it. */
   readonly full?: boolean | undefined
 }
@@ -43,20 +53,21 @@ interface ShownRefs {
 const SLACK = 16
 
 /**
- * Makes the repository, whose branch is set. Returns the snapshot there; undefined if the whole
- * history was fetched, of which nothing is verified yet. Throws `not_found` for an empty remote or
- * one without wraps or a start, `grant_expired`, `history_needed` if the branch does not descend
- * from the start, a remote code, or the code of verification.
+ * Makes the repository, whose branch is set. Returns the verified snapshot there. Throws
+ * `not_found` for an empty remote or one without wraps or a start, `grant_expired`,
+ * `history_needed` if the branch does not descend from the start, `rolled_back` if it lacks the
+ * state of the start, a remote code, or the code of verification.
  */
 export async function cloneFromStart(
   held: HeldGrant,
   options: StartCloneOptions,
-): Promise<Snapshot | undefined> {
+): Promise<Snapshot> {
   const { directory } = options
   const objects = await createDiskObjectStore({ ...storageOf(options), directory })
   try {
-    const { head, snapshot } = await new StartClone(held, options, objects).fetch()
-    const transition = { objects: [], expected: undefined, next: head }
+    const snapshot = await new StartClone(held, options, objects).fetch()
+    checkGranted(snapshot, held.identity, environmentOf(options).clock())
+    const transition = { objects: [], expected: undefined, next: snapshot.head.commit }
     await objects.exclusive(() => objects.commit([transition]))
     await objects.exchange.addRemote({ name: 'origin', url: options.access.url })
     return snapshot
@@ -76,22 +87,23 @@ class StartClone {
     this.#objects = objects
   }
 
-  /** The head of the remote, with all that the clone needs below it. */
-  async fetch(): Promise<{ readonly head: Oid; readonly snapshot: Snapshot | undefined }> {
+  /** The state at the head of the remote, with all that the clone needs below it. */
+  async fetch(): Promise<Snapshot> {
     const { head, ...shown } = await this.#fetchFirst()
     const wraps = this.#readBlob(shown.wraps, wrapsBytesMax)
     const epoch = this.#held.learn(wraps)
     const files = new GrantedFiles(this.#options, this.#held.storeId)
     if (shown.start === undefined) {
       await files.keepWraps(wraps)
-      return { head, snapshot: undefined }
+      const { signal, progress } = this.#options
+      return (await verifyHistory(await this.#sourceAt(head), head, { signal, progress })).snapshot
     }
     const bytes = this.#readBlob(shown.start, startBytesMax)
     const start = readStart({ epochs: new Map([[epoch.kid, epoch]]) }, bytes, this.#held)
     const snapshot = await this.#fetchDown(head, start)
     await files.keepWraps(wraps)
     await files.keepStart(bytes)
-    return { head: snapshot.head.commit, snapshot }
+    return snapshot
   }
 
   /** The newest commit alone, and the wraps and start of the granter. */
@@ -179,7 +191,15 @@ class StartClone {
     try {
       const begun = fromFloor ? floorOf(source, start) : beginningOf(source, start)
       const { snapshot } = await inSlices(begun)
-      return head === snapshot.head.commit ? snapshot : await verifyDescent(source, snapshot, head)
+      let hasState = !fromFloor
+      const onCommit = ({ hash }: CheckedCommit): void => {
+        hasState ||= equalBytes(hash, start.state.record)
+      }
+      if (head === snapshot.head.commit && hasState) return snapshot
+      const verified = await verifyDescent(source, snapshot, head, { onCommit })
+      // Another line of the store, or an older one: newer changes would be hidden.
+      if (verified !== undefined && !hasState) throw lacksStateError()
+      return verified
     } catch (error) {
       if (hasCode(error, 'object_missing')) return undefined
       throw error
@@ -204,6 +224,14 @@ class StartClone {
   #readBlob(oid: Oid, bytes: number): Uint8Array {
     return getBlob(this.#objects, oid, 'start_malformed', { bytes, refusal: notAStart })
   }
+}
+
+function lacksStateError(): StoreError {
+  return new StoreError(
+    'rolled_back',
+    'The remote lacks changes that the device which gave the grant has described: it was rolled ' +
+      'back, or shows different histories to different clones',
+  )
 }
 
 function notAStart(): StoreError {

@@ -4,32 +4,43 @@
 
 import { atomicWrite, type Disk, makeDurableDirectory, systemDisk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
+import { parseLinks } from '../../format/commit.ts'
 import type { Start } from '../../format/start.ts'
+import type { Oid } from '../../git/objects/object.ts'
 import type { HeldAccess } from '../../keys/identity.ts'
 import { kidOfStart, openStart } from '../../keys/start.ts'
+import { decodeWraps } from '../../keys/wraps.ts'
 import { atOnce } from '../../time-slice.ts'
+import { readCommitBytes } from '../commits/decoded-commit.ts'
 import { beforeBeginning } from '../history/beginning-entry.ts'
+import { hasObject, type ObjectSource } from '../snapshot/git-reads.ts'
 import { type CloneBeginning, beginningOf, floorOf } from '../verify/beginning.ts'
 import { localPlaces, type StoreEnvironment, type StorePlaces } from './open-options.ts'
 import type { StoreSource } from './store-id.ts'
 
+/** Begins the name of a file with wraps; the id of their epoch follows. */
+const WRAPS = 'wraps-'
+
 export class GrantedFiles {
   readonly #disk: Disk
   readonly #caches: string
-  readonly #wraps: string
+  readonly #directory: string
   readonly #start: string
 
   constructor(options: StorePlaces & StoreEnvironment, storeId: string) {
     this.#disk = options.disk ?? systemDisk
     this.#caches = localPlaces(options, storeId).cacheDirectory
-    this.#wraps = `${options.directory}/gitlocket/wraps`
+    this.#directory = `${options.directory}/gitlocket`
     this.#start = `${this.#caches}/start`
   }
 
-  /** Wraps that were opened before. */
+  /**
+   * Wraps that were opened before. Those of other epochs are kept: a branch that is not moved yet
+   * is opened with the earlier ones, and a remote may show them again.
+   */
   async keepWraps(wraps: Uint8Array): Promise<void> {
     await makeDurableDirectory(this.#disk, this.#caches)
-    await atomicWrite(this.#disk, this.#wraps, wraps)
+    await atomicWrite(this.#disk, `${this.#directory}/${WRAPS}${decodeWraps(wraps).kid}`, wraps)
   }
 
   /** A start that was opened before. */
@@ -46,15 +57,16 @@ export class GrantedFiles {
 
   /** Opens the kept wraps. Throws `wrong_key` if they are missing, and what `learn` throws. */
   learn(held: HeldAccess): void {
-    const wraps = this.#disk.readFile(this.#wraps)
-    if (wraps === undefined) {
+    const kept = this.#disk.list(this.#directory).filter((name) => name.startsWith(WRAPS))
+    const wraps = kept.flatMap((name) => this.#disk.readFile(`${this.#directory}/${name}`) ?? [])
+    if (wraps.length === 0) {
       throw new StoreError(
         'wrong_key',
         'The directory holds a store that was not begun with a grant: unset GITLOCKET_GRANT to ' +
           'open it, or name another directory with GITLOCKET_STORE',
       )
     }
-    held.learn(wraps)
+    for (const one of wraps) held.learn(one)
   }
 
   /** Where the history begins, read when it is asked for; undefined for a whole one. */
@@ -86,10 +98,20 @@ export class GrantedFiles {
     const bytes = this.#disk.readFile(this.#start)
     if (bytes === undefined) throw beforeBeginning()
     const start = readStart(source, bytes, held)
-    const { floor } = start
-    const isAtFloor = floor !== undefined && source.objects.read(floor.commit) !== undefined
-    return atOnce(isAtFloor ? floorOf(source, start) : beginningOf(source, start))
+    return atOnce(reachesFloor(source, start) ? floorOf(source, start) : beginningOf(source, start))
   }
+}
+
+/** Whether all commits above the floor are stored: a short branch may reach it before others. */
+function reachesFloor({ objects }: StoreSource, { floor }: Start): boolean {
+  if (floor === undefined || !hasObject(objects, floor.commit)) return false
+  return objects.exchange.shallow().every((oid) => {
+    return !hasObject(objects, oid) || heightOf(objects, oid) <= floor.height
+  })
+}
+
+function heightOf(objects: ObjectSource, oid: Oid): number {
+  return parseLinks(readCommitBytes(objects, oid)).height
 }
 
 /** Opens a start of the granter with the epoch that it is sealed under. */

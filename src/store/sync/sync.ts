@@ -18,6 +18,7 @@ import { containsRecord } from '../commits/ancestors.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { type Device, listDevices } from '../devices/devices.ts'
 import type { GrantsReport } from '../grants/publish.ts'
+import { beforeBeginning } from '../history/beginning-entry.ts'
 import type { History } from '../history/history.ts'
 import { readConsistently } from '../history/read-consistently.ts'
 import type { PendingDevice } from '../redaction/acknowledgement.ts'
@@ -131,8 +132,10 @@ async function syncAlone(
 }
 
 /** A holder whose grant has ended makes no more changes that no one would take. */
-function refuseFrom({ identity: { grant } }: StoreSession, error: unknown): never {
+function refuseFrom({ identity: { grant }, beginning }: StoreSession, error: unknown): never {
   if (grant !== undefined && hasCode(error, 'grant_expired')) grant.isOver = true
+  // A remote that was rolled back below the state lacks what would tell how both belong together.
+  if (beginning !== undefined && hasCode(error, 'object_missing')) throw beforeBeginning(error)
   throw error
 }
 

@@ -1,0 +1,134 @@
+// A store with a grant at a path remote, and the machines of its holders, each of which has nothing
+// but the grant and the address. The remote is a plain git repository, so that a test can be its
+// hostile host.
+
+import { systemRandom } from '../../src/crypto/random.ts'
+import type { Start } from '../../src/format/start.ts'
+import {
+  type Change,
+  type GrantedOptions,
+  type MemoryStore,
+  openGranted,
+  type SyncReport,
+} from '../../src/index.ts'
+import type { EpochKeys } from '../../src/keys/epoch.ts'
+import { makeStart, openStart } from '../../src/keys/start.ts'
+import { decodeWraps, grantKeysOf, openWraps, parseGrant } from '../../src/keys/wraps.ts'
+import { bareRemote, type Clone, firstClone, put, sync } from './clones.ts'
+import { author, leastStretch } from './stores.ts'
+import { git, gitBytes, temporaryDirectory } from './temporary.ts'
+
+const holderAgent = {
+  actor: { type: 'session', id: 'agent-2' },
+  session: 'agent-2',
+} as const
+
+export interface GrantWorld {
+  readonly url: string
+  readonly granter: Clone
+  readonly grant: string
+  readonly grantId: string
+}
+
+/** A store of some commits and a grant. */
+export async function givenGrant(role: 'writer' | 'reader' = 'writer'): Promise<GrantWorld> {
+  const url = bareRemote()
+  const granter = await firstClone(url)
+  for (let n = 0; n < 4; n += 1) await put(granter, `/notes/${n}.md`, `text ${n}\n`)
+  await granter.store.as(author).apply([{ type: 'delete', path: '/notes/3.md' }])
+  await sync(granter)
+  return { url, granter, ...(await giveMore(granter, role)) }
+}
+
+export async function giveMore(
+  { store }: Clone,
+  role: 'writer' | 'reader' = 'writer',
+): Promise<Pick<GrantWorld, 'grant' | 'grantId'>> {
+  const { text, grantId } = await store.as(author).grants.give({ role, label: 'ci' })
+  return { grant: text, grantId }
+}
+
+export type HolderPlace = Pick<GrantedOptions, 'directory' | 'stateDirectory'>
+
+export function holderPlace(): HolderPlace {
+  const root = temporaryDirectory()
+  return { directory: `${root}/store`, stateDirectory: `${root}/state` }
+}
+
+export function hold(
+  { url, grant }: Pick<GrantWorld, 'url' | 'grant'>,
+  at: Partial<GrantedOptions> = {},
+): Promise<MemoryStore> {
+  return openGranted({ url, grant, stretch: leastStretch, ...holderPlace(), ...at })
+}
+
+export function writeAs(store: MemoryStore, ...changes: readonly Change[]): Promise<unknown> {
+  return store.as(holderAgent).apply(changes)
+}
+
+export function create(path: string, content = path): Change {
+  return { type: 'create', path, content }
+}
+
+export function syncHolder(store: MemoryStore): Promise<SyncReport> {
+  return store.as(holderAgent).sync()
+}
+
+type Kind = 'start' | 'wraps'
+
+function refOf({ grant }: Pick<GrantWorld, 'grant'>, kind: Kind): string {
+  return `refs/gitlocket/${kind}/${parseGrant(grant).name}`
+}
+
+/** What the remote shows to the holders. */
+export function shownAt(world: Pick<GrantWorld, 'grant' | 'url'>, kind: Kind): Uint8Array {
+  return gitBytes(['cat-file', 'blob', refOf(world, kind)], world.url)
+}
+
+/** Has the remote show other bytes, or nothing. */
+export function showAt(
+  world: Pick<GrantWorld, 'grant' | 'url'>,
+  kind: Kind,
+  bytes: Uint8Array | undefined,
+): void {
+  const { url } = world
+  const ref = refOf(world, kind)
+  if (bytes === undefined) {
+    git(['update-ref', '-d', ref], url)
+    return
+  }
+  const oid = git(['hash-object', '-w', '--stdin'], url, bytes).trim()
+  git(['update-ref', ref, oid], url)
+}
+
+export function moveMain({ url }: Pick<GrantWorld, 'url'>, commit: string): void {
+  git(['update-ref', 'refs/heads/main', commit], url)
+}
+
+export function mainAt({ url }: Pick<GrantWorld, 'url'>): string {
+  return git(['rev-parse', 'main'], url).trim()
+}
+
+/** The keys that the wraps of a remote give to the holder of a grant. */
+function keysFor(world: Pick<GrantWorld, 'grant' | 'url'>): EpochKeys {
+  const grant = parseGrant(world.grant)
+  const wraps = decodeWraps(shownAt(world, 'wraps'))
+  const epoch = openWraps(wraps, grant.granterKey, grantKeysOf(grant))
+  if (epoch === undefined) throw new Error('the wraps have no keys for the grant')
+  return epoch
+}
+
+/** The start that a remote shows. */
+export function readStartAt(world: Pick<GrantWorld, 'grant' | 'url'>): Start {
+  return openStart(shownAt(world, 'start'), keysFor(world), parseGrant(world.grant).granterKey)
+}
+
+/** Has the granter, or another device, show a changed start. */
+export function forgeStart(
+  world: GrantWorld,
+  change: (start: Start) => Start,
+  { place }: Pick<Clone, 'place'> = world.granter,
+): void {
+  const how = { pair: place.identity.signing, random: systemRandom }
+  showAt(world, 'start', makeStart(keysFor(world), change(readStartAt(world)), how))
+}

@@ -106,6 +106,28 @@ test('status names deletions that wait, and a redaction reaches the file', async
   expect(residue).toEqual(['marker'])
 })
 
+test('a redaction searches files whatever the bytes of their names', async () => {
+  const home = await newHomeWithStore()
+  const { directory, write } = notesOf(home)
+  write('a.md', 'SECRET-4711\n')
+  await home.ok('mirror', 'notes')
+  const below = (...bytes: readonly number[]): Buffer =>
+    Buffer.concat([Buffer.from(`${directory}/`), Buffer.from(bytes)])
+  mkdirSync(below(0x64, 0xfe))
+  writeFileSync(Buffer.concat([below(0x64, 0xfe), Buffer.from('/x.md')]), 'SECRET-4711\n')
+  writeFileSync(below(0x62, 0xff), 'SECRET-4711\n')
+  write('z\u001B[31m.md', 'SECRET-4711\n')
+  const words = ['--matching', 'SECRET-\\d+', '--overwrite', '--yes', '--prove']
+  const { stdout } = await home.call(['redact', ...words])
+  const [, list = ''] = /may hold erased texts, in 3 paths:\n((?: {2}.*\n){3})/.exec(stdout) ?? []
+  expect(list.split('\n').toSorted()).toEqual([
+    '',
+    '  /b\uFFFD: holds the text',
+    '  /d\uFFFD/x.md: holds the text',
+    '  /z‹U+001B›[31m.md: holds the text',
+  ])
+})
+
 test.skipIf(process.platform !== 'linux')(
   'login writes a unit that starts the watcher',
   async () => {

@@ -54,7 +54,7 @@ export function readInTree(root: string, name: string, limit: number): Uint8Arra
 }
 
 /** The same for a file that the user has named. */
-export function readNamedFile(path: string, limit: number): Uint8Array {
+export function readNamedFile(path: string | Buffer, limit: number): Uint8Array {
   return suitably(() => readRegular(path, 0, limit))
 }
 
@@ -136,7 +136,7 @@ function tooLarge(): StoreError {
 }
 
 /** Does not wait for the other end of a pipe that has replaced the file. */
-function readRegular(place: string, flags: number, limit: number): Uint8Array {
+function readRegular(place: string | Buffer, flags: number, limit: number): Uint8Array {
   const file = openQuietly(place, O_RDONLY | O_NONBLOCK | flags)
   try {
     if (!fstatSync(file).isFile()) throw new UnsuitableError('not a regular file')
@@ -146,7 +146,7 @@ function readRegular(place: string, flags: number, limit: number): Uint8Array {
   }
 }
 
-function openQuietly(place: string, flags: number): number {
+function openQuietly(place: string | Buffer, flags: number): number {
   try {
     return openSync(place, flags | O_NOATIME)
   } catch (error) {

@@ -2,8 +2,7 @@
 // mirrored directories for the erased text, in hidden and temporary files too. Names the places
 // that remain.
 
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { type Dirent, readdirSync } from 'node:fs'
 import { StoreError } from '../../errors.ts'
 import { attempt } from '../../home/files.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
@@ -88,32 +87,48 @@ async function updateFiles(
   }
 }
 
-/** All files below, hidden ones too; no link is followed. */
+/**
+ * All files below, hidden ones too; no link is followed. Names are bytes: one that is not UTF-8
+ * names no other file.
+ */
 function searchFiles(directory: string, pattern: RegExp): readonly HeldPath[] {
   const once = new RegExp(pattern.source, pattern.flags.replaceAll(/[gy]/g, ''))
   const found: HeldPath[] = []
-  const visit = (below: string): void => {
-    const options = { withFileTypes: true } as const
-    const place = join(directory, below)
-    for (const entry of attempt('list a directory', place, () => readdirSync(place, options))) {
-      const path = `${below}/${entry.name}`
-      if (entry.isDirectory()) visit(path)
-      else if (entry.isFile()) {
-        const reason = reasonOf(join(directory, path), once)
-        if (reason !== undefined) found.push({ path, reason })
+  const visit = (below: Buffer): void => {
+    const place = Buffer.concat([Buffer.from(directory), below])
+    for (const entry of entriesOf(place)) {
+      const path = Buffer.concat([below, SEPARATOR, entry.name])
+      const file = Buffer.concat([place, SEPARATOR, entry.name])
+      const add = (reason: string | undefined): void => {
+        if (reason !== undefined) found.push({ path: path.toString(), reason })
       }
+      if (entry.isFile()) add(reasonOf(file, once))
+      else if (entry.isDirectory()) add(problemOf(() => visit(path)))
     }
   }
-  try {
-    visit('')
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error
-    found.push({ path: '/', reason: error.message })
-  }
-  return found
+  const problem = problemOf(() => visit(Buffer.alloc(0)))
+  return problem === undefined ? found : [...found, { path: '/', reason: problem }]
 }
 
-function reasonOf(file: string, pattern: RegExp): string | undefined {
+const SEPARATOR = Buffer.from('/')
+
+function entriesOf(place: Buffer): readonly Dirent<Buffer>[] {
+  const options = { withFileTypes: true, encoding: 'buffer' } as const
+  return attempt('list a directory', place.toString(), () => readdirSync(place, options))
+}
+
+/** Why a directory cannot be searched. */
+function problemOf(search: () => void): string | undefined {
+  try {
+    search()
+    return undefined
+  } catch (error) {
+    if (error instanceof StoreError) return `cannot be searched. ${error.message}`
+    throw error
+  }
+}
+
+function reasonOf(file: Buffer, pattern: RegExp): string | undefined {
   try {
     const bytes = readNamedFile(file, SEARCHED_BYTES_MAX)
     if (bytes.length > SEARCHED_BYTES_MAX) return 'too large to be searched'

@@ -35,10 +35,13 @@ export function planDeletions(wanted: readonly MirroredMemory[], parts: Deletion
   const paths = wanted.map(({ path }) => path)
   const absent = new Set(paths)
   for (const path of missing.keys()) if (!absent.has(path)) missing.delete(path)
-  for (const path of paths) if (!missing.has(path)) missing.set(path, now)
+  // The clock may have been put back since.
+  for (const path of paths) missing.set(path, Math.min(missing.get(path) ?? now, now))
   const ripe = paths.filter((path) => now - (missing.get(path) ?? now) >= settleMs)
   const isWaiting = ripe.length < paths.length
-  state.deletions = state.deletions.filter(([time]) => now - time < PERIOD_MS)
+  state.deletions = state.deletions
+    .map(([time, count]) => [Math.min(time, now), count] as const)
+    .filter(([time]) => now - time < PERIOD_MS)
   const lately = state.deletions.reduce((sum, [, count]) => sum + count, 0)
   const most = Math.max(FREE, Math.ceil((state.agreed.size + lately) * SHARE))
   const isFree = hasFiles && lately + ripe.length <= most

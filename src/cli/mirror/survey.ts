@@ -227,9 +227,9 @@ class TextReader {
       waiting.delete(path)
       return true
     }
-    const since = waiting.get(path)
-    if (since === undefined) waiting.set(path, now)
-    return since !== undefined && now - since > WAIT_MS_MAX
+    const since = Math.min(waiting.get(path) ?? now, now)
+    waiting.set(path, since)
+    return now - since > WAIT_MS_MAX
   }
 }
 

@@ -16,9 +16,15 @@ async function mirrored(given: Partial<Mirror> = {}) {
   const directory = temporaryDirectory()
   const mirror = { ...plainMirror, id: '0123456789abcdef', directory, ...given }
   const files = new MirrorFiles({ ...place, storeId: store.id })
-  const runner = new MirrorRunner({ store, ...place, mirror, files, clock: () => Date.now() })
+  let clockMs = 0
+  const clock = (): number => Date.now() + clockMs
+  const runner = new MirrorRunner({ store, ...place, mirror, files, clock })
   return {
     store,
+    runner,
+    moveClock: (ms: number): void => {
+      clockMs += ms
+    },
     me: store.as({ actor: { type: 'user', id: 'alice' } }),
     directory,
     settle: (options = {}) => runner.settle({ settleMs, ...options }),
@@ -136,3 +142,33 @@ test('a directory without its marker is filled again', async () => {
   expect(text('c.md')).toBe('c\n')
   expect(Object.keys(await contentsOf(store))).toHaveLength(3)
 })
+
+test('the clock may be put back while a file is missing', async () => {
+  const { store, directory, runner, moveClock, settle, write } = await mirrored()
+  for (const name of ['a', 'b', 'c', 'd']) write(`${name}.md`, `${name}\n`)
+  await settle()
+  rmSync(join(directory, 'a.md'))
+  expect(await runner.run({ settleMs: 1000 })).toMatchObject({ deleted: 0, isUnfinished: true })
+  moveClock(-3_600_000)
+  expect(await settle()).toMatchObject({ deleted: 1, isUnfinished: false })
+  expect(Object.keys(await contentsOf(store))).toHaveLength(3)
+})
+
+test('deletions before the clock was put back do not count for longer', async () => {
+  const { store, directory, moveClock, settle, write } = await mirrored()
+  for (let count = 0; count < 15; count += 1) write(`${count}.md`, `${count}\n`)
+  await settle()
+  const remove = (from: number, to: number): void => {
+    for (let count = from; count < to; count += 1) rmSync(join(directory, `${count}.md`))
+  }
+  moveClock(3_600_000)
+  remove(0, 8)
+  expect(await settle()).toMatchObject({ deleted: 8 })
+  moveClock(-3_600_000)
+  remove(8, 12)
+  expect((await settle()).notes.deletions).toHaveLength(4)
+  moveClock(600_000)
+  expect(await settle()).toMatchObject({ deleted: 4 })
+  expect(Object.keys(await contentsOf(store))).toHaveLength(3)
+})
+

@@ -15,6 +15,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
+import { patience } from '../support/patience.ts'
 import { ended, type Home, newHomeWithStore } from './cli-process.ts'
 
 function notesOf(home: Home): {
@@ -126,6 +127,30 @@ test('a redaction searches files whatever the bytes of their names', async () =>
     '  /d\uFFFD/x.md: holds the text',
     '  /z‹U+001B›[31m.md: holds the text',
   ])
+})
+
+test('undo and rollback reach the files while a watcher runs', async () => {
+  const home = await newHomeWithStore()
+  const { write, text } = notesOf(home)
+  write('a.md', 'a\n')
+  await home.ok('mirror', 'notes')
+  const start = String((await home.json('status'))['head'])
+  const watcher = home.start(['mirror', '--watch'])
+  const stopped = ended(watcher)
+  const texts = (): unknown => ['a.md', 'b.md', 'c.md'].map(text)
+  const become = (...all: readonly unknown[]): Promise<void> =>
+    vi.waitFor(() => expect(texts()).toEqual(all), patience)
+  await home.ok('write', '/notes/a.md', '--text', 'a\npoison\n', '--session', 'bad')
+  await home.ok('write', '/notes/b.md', '--text', 'b\n', '--session', 'good')
+  await become('a\npoison\n', 'b\n', undefined)
+  expect((await home.call(['undo', 'bad', '--yes'])).exitCode).toBe(0)
+  await become('a\n', 'b\n', undefined)
+  write('c.md', 'c\n')
+  await vi.waitFor(async () => expect(await home.ok('ls', '/notes')).toContain('c.md'), patience)
+  expect((await home.call(['rollback', '--to', start, '--yes'])).exitCode).toBe(0)
+  await become('a\n', undefined, undefined)
+  watcher.kill('SIGTERM')
+  expect((await stopped).exitCode).toBe(0)
 })
 
 test.skipIf(process.platform !== 'linux')(

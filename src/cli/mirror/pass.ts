@@ -287,15 +287,11 @@ class Pass {
 
 /** Codes of errors that say nothing about the directory. */
 const passing: ReadonlySet<string> = new Set(['cancelled', 'locked', 'store_closed'])
-/** Codes that concern all paths alike. */
-const fatal: ReadonlySet<string> = new Set([
-  'cancelled',
-  'locked',
-  'permission_denied',
-  'rolled_back',
-  'store_archived',
-  'store_closed',
-])
+/**
+ * Codes that concern all paths alike. A store that takes no changes, from a reader or because it is
+ * archived, is not among them: its changes still reach the files.
+ */
+const fatal: ReadonlySet<string> = new Set(['cancelled', 'locked', 'rolled_back', 'store_closed'])
 /** The store has changed since it was looked at. */
 const outdated: ReadonlySet<string> = new Set(['not_found', 'precondition_failed'])
 

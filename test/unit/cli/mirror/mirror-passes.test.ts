@@ -5,14 +5,24 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Mirror, MirrorFiles } from '../../../../src/cli/mirror/mirror-state.ts'
 import { MirrorRunner } from '../../../../src/cli/mirror/runner.ts'
+import {
+  admit,
+  bareRemote,
+  type Clone,
+  firstClone,
+  joinClone,
+  put,
+  sync,
+  syncAll,
+} from '../../../support/clones.ts'
 import { plainMirror } from '../../../support/mirror-world.ts'
 import { contentsOf, newStore } from '../../../support/stores.ts'
 import { temporaryDirectory } from '../../../support/temporary.ts'
 
 const settleMs = 1
 
-async function mirrored(given: Partial<Mirror> = {}) {
-  const { store, place } = await newStore()
+async function mirrored(given: Partial<Mirror> = {}, clone: Clone | undefined = undefined) {
+  const { store, place } = clone ?? (await newStore())
   const directory = temporaryDirectory()
   const mirror = { ...plainMirror, id: '0123456789abcdef', directory, ...given }
   const files = new MirrorFiles({ ...place, storeId: store.id })
@@ -172,3 +182,65 @@ test('deletions before the clock was put back do not count for longer', async ()
   expect(Object.keys(await contentsOf(store))).toHaveLength(3)
 })
 
+test('a file may have as many bytes as a memory, and no more', async () => {
+  const { store, me, settle, write, text } = await mirrored()
+  const most = 'é'.repeat(51_200)
+  write('most.md', most)
+  write('more.md', `${most}x`)
+  await me.write('/notes/store.md', most)
+  expect((await settle()).notes.leftOut).toEqual([
+    { path: '/more.md', reason: expect.stringContaining('102400') },
+  ])
+  expect(Object.keys(await contentsOf(store)).toSorted()).toEqual([
+    '/notes/most.md',
+    '/notes/store.md',
+  ])
+  expect(text('store.md')).toBe(most)
+  write('most.md', `${most}x`)
+  await me.write('/notes/most.md', 'shorter\n')
+  await settle()
+  expect(text('most.md'), 'the only copy').toBe(`${most}x`)
+})
+
+test('an archived store names files that it does not take', async () => {
+  const { store, me, settle, write, text } = await mirrored()
+  write('a.md', 'a\n')
+  await settle()
+  await me.settings.update({ archivedAt: Date.now() })
+  write('a.md', 'edited\n')
+  write('b.md', 'new\n')
+  const { notes } = await settle()
+  expect(notes.problem).toBeUndefined()
+  const reason = expect.stringContaining('archived')
+  expect(notes).toMatchObject({
+    leftOut: [{ path: '/a.md', reason }, { reason }],
+  })
+  expect([text('a.md'), text('b.md')]).toEqual(['edited\n', 'new\n'])
+  expect(await contentsOf(store)).toEqual({ '/notes/a.md': 'a\n' })
+})
+
+test('a reader gets the changes of others, and keeps its own edits', async () => {
+  const url = bareRemote()
+  const first = await firstClone(url)
+  for (const name of ['a', 'b', 'c']) await put(first, `/notes/${name}.md`, `${name}\n`)
+  const identity = await admit(first, 'reader')
+  await sync(first)
+  const clone = await joinClone(first, url, { identity })
+  const { directory, settle, write, text, has } = await mirrored({}, clone)
+  await settle()
+  write('a.md', 'edited\n')
+  write('own.md', 'new\n')
+  rmSync(join(directory, 'c.md'))
+  await put(first, '/notes/b.md', 'b of others\n')
+  await put(first, '/notes/d.md', 'd\n')
+  await syncAll([first, clone])
+  const { notes } = await settle()
+  expect([notes.problem, notes.deletions]).toEqual([undefined, []])
+  const paths = notes.leftOut.map(({ path }) => path)
+  expect(paths.toSorted()).toEqual(['/a.md', '/c.md', '/own.md'])
+  expect(notes.leftOut[0]?.reason).toContain('reader')
+  expect([text('a.md'), text('own.md'), has('c.md')]).toEqual(['edited\n', 'new\n', false])
+  expect([text('b.md'), text('d.md')]).toEqual(['b of others\n', 'd\n'])
+  await settle({ isRefill: true })
+  expect(text('c.md')).toBe('c\n')
+})

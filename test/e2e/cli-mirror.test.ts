@@ -16,6 +16,7 @@ import {
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { patience } from '../support/patience.ts'
+import { git } from '../support/temporary.ts'
 import { ended, type Home, newHomeWithStore } from './cli-process.ts'
 
 function notesOf(home: Home): {
@@ -151,6 +152,35 @@ test('undo and rollback reach the files while a watcher runs', async () => {
   await become('a\n', undefined, undefined)
   watcher.kill('SIGTERM')
   expect((await stopped).exitCode).toBe(0)
+})
+
+test('a mirrored repository shows no file of ours, and follows a checkout', async () => {
+  const home = await newHomeWithStore()
+  const { directory, write, text } = notesOf(home)
+  const names = Array.from({ length: 16 }, (_, at) => `${at}.md`)
+  for (const name of names) write(name, `${name}\n`)
+  const run = (...words: readonly string[]): string =>
+    git(['-c', 'user.name=a', '-c', 'user.email=a@example.com', ...words], directory)
+  run('init', '--quiet', '--initial-branch=main')
+  run('add', '.')
+  run('commit', '--quiet', '--message', 'all')
+  run('checkout', '--quiet', '-b', 'few')
+  run('rm', '--quiet', ...names.slice(1))
+  write('0.md', 'of the branch\n')
+  run('commit', '--quiet', '--all', '--message', 'few')
+  run('checkout', '--quiet', 'main')
+  await home.ok('mirror', 'notes')
+  expect(run('status', '--short')).toBe('')
+  run('checkout', '--quiet', 'few')
+  const held = await home.call(['mirror', 'notes'])
+  expect(held.stderr).toContain('Deleted at once: 15 files')
+  expect(await home.ok('cat', '/notes/0.md')).toBe('of the branch\n')
+  run('checkout', '--quiet', 'main')
+  await home.ok('mirror', 'notes')
+  expect((await home.ok('ls', '/notes')).trim().split('\n')).toHaveLength(16)
+  expect([text('0.md'), run('status', '--short')]).toEqual(['0.md\n', ''])
+  await home.ok('mirror', 'stop', 'notes')
+  expect(existsSync(join(directory, '.gitlocket-mirror'))).toBe(false)
 })
 
 test.skipIf(process.platform !== 'linux')(

@@ -139,3 +139,21 @@ export function isRealDirectory(path: string): boolean | undefined {
   const found = attempt('examine a file', path, () => lstatSync(path, { throwIfNoEntry: false }))
   return found?.isDirectory()
 }
+
+/** Whether the directory, or one above it, is a checkout of git. */
+export function isInRepository(directory: string): boolean {
+  for (let at = directory; ; at = dirname(at)) {
+    if (lstatSync(join(at, '.git'), { throwIfNoEntry: false }) !== undefined) return true
+    if (at === dirname(at)) return false
+  }
+}
+
+/** False if it is not empty. */
+export function removeEmpty(directory: string): boolean {
+  try {
+    rmdirSync(directory)
+    return true
+  } catch {
+    return false
+  }
+}

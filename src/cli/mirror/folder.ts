@@ -4,12 +4,13 @@
 // before it is removed, since an editor may have written to it. No link is followed.
 //
 //   .gitlocket-mirror/marker                 the id of the mirror: without it, nothing was deleted
+//   .gitlocket-mirror/.gitignore             keeps all of this out of a repository of the user
 //   .gitlocket-mirror/new-<random>           a file before it has its name
 //   .gitlocket-mirror/<step>-<hash>-<random>/<name>
 //       a file that was moved aside, and the SHA-256 of the text that it was seen with. The step is
 //       `replacing` before the new file has its name, then `replaced`; or `removed`.
 
-import { chmodSync, lstatSync, rmdirSync } from 'node:fs'
+import { chmodSync, lstatSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { toHex, utf8 } from '../../bytes.ts'
 import { sha256 } from '../../crypto/digest.ts'
@@ -19,10 +20,13 @@ import { StoreError } from '../../errors.ts'
 import { attempt, errnoOf } from '../../home/files.ts'
 import { findTree, readInTree, type TreeRule } from '../import/tree.ts'
 import { HeldDirectory, withParent } from '../machine/held-directory.ts'
+import { isInRepository, removeEmpty } from '../machine/memory-files.ts'
 
 export const ownName = '.gitlocket-mirror'
 const MARKER = 'marker'
 const MARKER_BYTES_MAX = 200
+const IGNORE = '.gitignore'
+const ALL = utf8('*\n')
 const ASIDE = /^(replacing|replaced|removed)-([0-9a-f]{64})-[0-9a-f]+$/
 
 export interface FolderParts {
@@ -100,11 +104,20 @@ export class Folder {
     await disk.syncDirectory(directory)
   }
 
+  /** Keeps all of this out of a repository of the user, if the directory is in one. */
+  async ignore(): Promise<void> {
+    const { directory, disk } = this.#parts
+    const file = this.#ownPlace(IGNORE)
+    if (disk.stat(file) === undefined && isInRepository(directory)) await this.#write(file, ALL)
+  }
+
   /** Removes the marker. False if texts remain that were moved aside and could not be saved. */
   unmark(): boolean {
     const { directory, disk } = this.#parts
     if (!this.isMarked()) return true
     disk.remove(this.#ownPlace(MARKER))
+    const rest = disk.list(this.#ownPlace('.'))
+    if (rest.every((name) => name === IGNORE)) disk.remove(this.#ownPlace(IGNORE))
     this.close()
     return removeEmpty(`${directory}/${ownName}`)
   }
@@ -378,14 +391,4 @@ function findOnly(disk: Disk, tree: string): { readonly name: string } | 'severa
 
 function isFile(place: string): boolean {
   return lstatSync(place, { throwIfNoEntry: false })?.isFile() === true
-}
-
-/** False if it is not empty. */
-function removeEmpty(directory: string): boolean {
-  try {
-    rmdirSync(directory)
-    return true
-  } catch {
-    return false
-  }
 }

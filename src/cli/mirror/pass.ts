@@ -81,6 +81,7 @@ export class MirrorPasses {
       await folder.mark()
     }
     state.device = device
+    await folder.ignore()
     const kept = await folder.sweep((late) => this.#saveLate(late, options))
     const { settleMs = SETTLE_MS, signal } = options
     const shared = { ...this.#parts, state, settleMs, waiting: this.#waiting, signal }

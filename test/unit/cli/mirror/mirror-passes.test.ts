@@ -21,7 +21,7 @@ import { temporaryDirectory } from '../../../support/temporary.ts'
 
 const settleMs = 1
 
-async function mirrored(given: Partial<Mirror> = {}, clone: Clone | undefined = undefined) {
+async function mirrored(given: Partial<Mirror> = {}, clone?: Clone) {
   const { store, place } = clone ?? (await newStore())
   const directory = temporaryDirectory()
   const mirror = { ...plainMirror, id: '0123456789abcdef', directory, ...given }

@@ -131,7 +131,7 @@ describe('other bytes at the refs of a grant', () => {
     await expectRefused(['device_signature_invalid'])
   })
 
-  test('those of another granter, or by a member that lacks its key, are not believed', async () => {
+  test('those of another granter or of a member without its key are not believed', async () => {
     const owner = await joinClone(world.granter, world.url)
     const foreign = { ...world, ...(await giveMore(owner)), granter: owner }
     const [start, wraps] = [shownAt(world, 'start'), shownAt(world, 'wraps')]

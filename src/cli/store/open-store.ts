@@ -31,9 +31,10 @@ import {
 /** The identity from its file. Throws `invalid_identity`, with a hint, if it is missing. */
 export function getIdentity(environment: Environment): Identity {
   if (environment.grant !== undefined) {
-    throw new StoreError(
+    throw new CommandError(
       'permission_denied',
       'A grant is for reading and changing memories alone: this takes a device of the store',
+      'Run it on the machine that gave the grant, or without GITLOCKET_GRANT',
     )
   }
   const identity = findIdentity(environment)
@@ -131,7 +132,8 @@ export async function withStoreOrTrail<T>(
   try {
     return await withStore(context, work)
   } catch (error) {
-    if (!hasCode(error, 'permission_denied')) throw error
+    const mayAudit = context.environment.grant === undefined
+    if (!mayAudit || !hasCode(error, 'permission_denied')) throw error
     return audited()
   }
 }

@@ -72,6 +72,10 @@ export interface GrantsEnded {
   readonly pending: StoreError | undefined
 }
 
+/** How often a sync is repeated while others write here. */
+const ATTEMPTS = 16
+const HOLD_MS = 2000
+
 export class GrantWriter {
   readonly #session: StoreSession
   readonly #author: Author
@@ -100,8 +104,7 @@ export class GrantWriter {
     await sync()
     const { commit: _, ...begun } = await beginGrant(session, terms, this.#author)
     try {
-      const { grants } = await sync()
-      if (grants?.failure !== undefined) throw grants.failure
+      await this.#publish(begun.grantId, remote, sync)
     } catch (error) {
       // No one has its text.
       await endGrants(session, [begun.grantId], this.#author).catch(() => undefined)
@@ -137,6 +140,23 @@ export class GrantWriter {
       }
     }
     return { grantIds: ended, pending }
+  }
+
+  /** Syncs until the remote has start and wraps: others may write here at the same time. */
+  async #publish(grantId: string, remote: string, sync: () => Promise<SyncReport>): Promise<void> {
+    const id = parseId('device', grantId)
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      // The second time our own commands wait.
+      const goOn = attempt === 0 ? undefined : this.#session.holdBack(HOLD_MS)
+      const { grants } = await sync().finally(() => goOn?.())
+      if (grants?.failure !== undefined) throw grants.failure
+      const notes = await this.#session.grantNotes.read()
+      if (notes?.published[remote]?.grants.includes(id) === true) return
+    }
+    throw new StoreError(
+      'remote_busy',
+      'Others write to this store without a pause: give the grant again later',
+    )
   }
 
   /** Tries what grants need of the host of a remote, with a ref of its own, which it deletes. */

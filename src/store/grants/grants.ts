@@ -133,7 +133,7 @@ function endSome(
     const rows = chosen.map(({ key }): GrantRow => ({ key, begins: undefined }))
     const built = await commitRows(session, rows, author)
     return { built, result: chosen.map(({ key }) => formatId('device', grantIdOf(key))) }
-  })
+  }, true)
 }
 
 /** Throws `not_found` or `permission_denied`. */

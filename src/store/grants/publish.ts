@@ -99,9 +99,11 @@ interface OwnGrants {
   readonly isTagged: boolean
   readonly kid: string
   readonly redacted: ReadonlySet<string>
+  /** Whether nothing was written here since the remote has shown its head. */
+  readonly isNewest: boolean
 }
 
-function describeOwn({ session, remote }: GrantPlace): Promise<OwnGrants> {
+function describeOwn({ session, remote, head }: GrantPlace): Promise<OwnGrants> {
   return session.planning(async () => {
     const { snapshot, identity, storeId } = session
     const notes = await readNotes(session)
@@ -117,6 +119,7 @@ function describeOwn({ session, remote }: GrantPlace): Promise<OwnGrants> {
       isTagged: known?.isTagged === true,
       kid: snapshot.keyring.kid,
       redacted: snapshot.redacted,
+      isNewest: snapshot.head.commit === head.commit,
     }
   })
 }
@@ -146,6 +149,8 @@ async function planOwn(place: GrantPlace, own: OwnGrants): Promise<OwnPlan> {
   const isStartLost = published !== undefined && there.start !== published.start
   const areWrapsLost = published !== undefined && there.wraps !== published.wraps
   const hasOtherGrants = published?.grants.join() !== own.ids.join()
+  // A start of the remote's head would lack a grant that was begun since: the next sync makes it.
+  if (hasOtherGrants && !own.isNewest) return nothing
   const needsWraps = areWrapsLost || hasOtherGrants || published?.kid !== own.kid
   const isDue = needsWraps || isStartLost || isOutOfDate(place, own)
   if (!isDue) return nothing

@@ -2,6 +2,7 @@
 // make again when something would be missing.
 
 import { beforeEach, expect, test } from 'vitest'
+import { toHex } from '../../../../src/bytes.ts'
 import type { Start } from '../../../../src/format/start.ts'
 import { type MemoryStore, openGranted } from '../../../../src/index.ts'
 import { openStart } from '../../../../src/keys/start.ts'
@@ -74,6 +75,29 @@ test('the holder of a text finds a start of the head that the remote shows', asy
       status: 'active',
     },
   ])
+})
+
+test('a grant that is given while others write and sync has what its holder needs', async () => {
+  const done = new AbortController()
+  const { signal } = done
+  const write = async (): Promise<void> => {
+    for (let at = 0; !signal.aborted && at < 400; at += 1) await put(clone, '/busy.md', `${at}`)
+  }
+  const syncMore = async (): Promise<void> => {
+    for (let at = 0; !signal.aborted && at < 40; at += 1) await sync()
+  }
+  const others = [write(), syncMore()]
+  const texts: string[] = []
+  for (let at = 0; at < 4; at += 1) {
+    texts.push((await clone.store.as(author).grants.give()).text)
+    for (const text of texts) {
+      const { signing } = grantKeysOf(parseGrant(text))
+      const keys = open(text)?.state.grants.map(({ key }) => toHex(key))
+      expect(keys).toContain(toHex(signing.publicKey))
+    }
+  }
+  done.abort()
+  await Promise.all(others)
 })
 
 test('each grant has a secret of its own, also after its notes were lost', async () => {

@@ -20,7 +20,10 @@ export interface NamedGrant {
 export function findGrant(variables: Variables): NamedGrant | undefined {
   const text = findVariable(variables, 'GITLOCKET_GRANT')
   const file = findVariable(variables, 'GITLOCKET_GRANT_FILE')
-  if (text === undefined && file === undefined) return undefined
+  if (text === undefined && file === undefined) {
+    checkNotEmpty(variables)
+    return undefined
+  }
   if (text !== undefined && file !== undefined) {
     throw new StoreError('invalid_input', 'Set GITLOCKET_GRANT or GITLOCKET_GRANT_FILE, not both')
   }
@@ -33,6 +36,16 @@ export function findGrant(variables: Variables): NamedGrant | undefined {
   }
   const full = findVariable(variables, 'GITLOCKET_FULL') === '1'
   return { grant: text?.trim() ?? readGrant(file ?? ''), url, full }
+}
+
+/** A job without access to its secret has an empty variable, and must not ask for an identity. */
+function checkNotEmpty(variables: Variables): void {
+  if (variables['GITLOCKET_GRANT'] !== '') return
+  if (findVariable(variables, 'GITLOCKET_REMOTE') === undefined) return
+  throw new StoreError(
+    'invalid_input',
+    'GITLOCKET_GRANT is empty: the secret that it comes from may be missing here',
+  )
 }
 
 function readGrant(file: string): string {

@@ -114,6 +114,12 @@ describe('an empty machine with a grant', () => {
   })
 })
 
+test('a job without access to the secret is told so', async () => {
+  const box = sandbox({ GITLOCKET_GRANT: '', GITLOCKET_REMOTE: bareRemote() })
+  const { exitCode, stderr } = await box.run(['ls'])
+  expect([exitCode, stderr]).toEqual([2, expect.stringContaining('GITLOCKET_GRANT is empty')])
+})
+
 test.skipIf(gitolite.missing)(`the rules for gitolite${gitolite.note}`, async () => {
   const { url, bob, directory, environment } = await startGitolite('RW+ = alice', 'RW main$ = bob')
   const granter = await newHomeWithStore()

@@ -260,8 +260,11 @@ export function desktopVariables(others: Readonly<Record<string, string>>): Node
 
 /** As `takeVariable`. */
 function takeGrant(): NamedGrant | undefined {
-  const text = takeVariable('GITLOCKET_GRANT')
-  return findGrant({ ...process.env, GITLOCKET_GRANT: text })
+  try {
+    return findGrant(process.env)
+  } finally {
+    takeVariable('GITLOCKET_GRANT')
+  }
 }
 
 /** A secret: no program that this one starts may have it. */

@@ -76,9 +76,17 @@ test('doctor --repair refuses the clone of a grant, which is made again', async 
   expect(await home.ok('ls')).toBe('a.md\nb.md\n')
 })
 
-test('status, the home screen and the list of remotes work without history', async () => {
+test('status, search, the home screen and the list of remotes work without history', async () => {
   const { home } = await sandbox()
   expect(await home.ok('status')).toMatch(/^History {4}from \S+, on the word of dev_/m)
   expect(await home.ok('remote', 'list')).toContain('origin')
+  const { data } = await home.json('search', 'a.md')
+  expect(data).toContainEqual(
+    expect.objectContaining({ snippet: 'a.md', created_by: null, session_id: null }),
+  )
+  await home.ok('write', 'a.md', '--text', 'a word')
+  expect((await home.json('search', 'word'))['data']).toMatchObject([
+    { created_by: { user_id: 'alice' } },
+  ])
   expect(await home.ok()).toContain('an encrypted, versioned memory')
 })

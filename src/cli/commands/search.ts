@@ -1,7 +1,7 @@
 // `search`: which memories say what, a row for each, with the line that matches, who and when.
 
+import { hasCode } from '../../errors.ts'
 import { actorJson, hitObject, pageJson } from '../../operations/wire.ts'
-import type { Version } from '../../store/history/versions.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { parseQuery } from '../../store/search/query-words.ts'
 import type { SearchHit, SearchQuery } from '../../store/search/search-query.ts'
@@ -14,7 +14,7 @@ import { inkOf, type Ink } from '../terminal/ink.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { storePath } from '../text/store-path.ts'
 import { type Column, cutAround, idColumn, tableText } from '../text/table.ts'
-import { authorColumns, doubtfulNote } from '../text/versions-text.ts'
+import { authorColumns, type WrittenBy, doubtfulNote } from '../text/versions-text.ts'
 
 export const commands: readonly Command[] = [
   {
@@ -45,7 +45,7 @@ export const commands: readonly Command[] = [
 /** A hit, and the version that it shows. */
 interface FoundHit {
   readonly hit: SearchHit
-  readonly version: Version
+  readonly version: WrittenBy
 }
 
 const LIMIT_MAX = 100
@@ -59,7 +59,7 @@ function search(context: Context, input: Input): Promise<Answer> {
     )
     const found: FoundHit[] = []
     for (const hit of data) {
-      found.push({ hit, version: await store.history.version(hit.memory.versionId) })
+      found.push({ hit, version: await findAuthor(store, hit) })
     }
     const notes = [
       noteOf(found.length, nextPage),
@@ -89,6 +89,17 @@ async function queryOf(context: Context, input: Input, store: MemoryStore): Prom
     allVersions: input.flag('all-versions'),
     limit: input.integer('limit', 1, LIMIT_MAX),
     after: input.text('after'),
+  }
+}
+
+/** In a clone without history, authors of what it began with are not known; times are. */
+async function findAuthor(store: MemoryStore, { memory }: SearchHit): Promise<WrittenBy> {
+  try {
+    return await store.history.version(memory.versionId)
+  } catch (error) {
+    if (!hasCode(error, 'history_needed')) throw error
+    const { updatedAt: createdAt } = memory
+    return { createdAt, placedAt: undefined, createdBy: undefined, session: undefined }
   }
 }
 

@@ -75,10 +75,13 @@ function currentColumn(live: ReadonlySet<string>): Column<Version> {
   return { head: 'NOW', cell: ({ versionId }) => (live.has(versionId) ? 'current' : '') }
 }
 
+/** The author of a version, and its time. */
+export type WrittenBy = Pick<Version, 'createdAt' | 'placedAt' | 'createdBy' | 'session'>
+
 /** The author and the time of a version. The user and the session are apart in a pipe. */
 export function authorColumns<Row>(
   context: Context,
-  of: (row: Row) => Version,
+  of: (row: Row) => WrittenBy,
   paint?: Column<Row>['paint'],
 ): readonly Column<Row>[] {
   const now = findNow(context)
@@ -91,12 +94,12 @@ export function authorColumns<Row>(
 }
 
 /** The session, which tells agents apart, or else the user. */
-function shortAuthor({ createdBy, session }: Version): string {
+function shortAuthor({ createdBy, session }: WrittenBy): string {
   return session ?? createdBy?.id ?? 'not recorded'
 }
 
 /** A remark about the marks of `authorColumns`, if there are any. */
-export function doubtfulNote(versions: readonly Version[]): string | undefined {
+export function doubtfulNote(versions: readonly WrittenBy[]): string | undefined {
   if (versions.every(({ placedAt }) => placedAt === undefined)) return undefined
   return '? the clock of the device was wrong: the time is that of later versions'
 }
@@ -113,7 +116,7 @@ function pathText({ path, movedFrom }: Version): string {
   return movedFrom === undefined ? path : `${movedFrom} => ${path}`
 }
 
-function authorText({ createdBy }: Version): string {
+function authorText({ createdBy }: WrittenBy): string {
   return createdBy === undefined ? 'not recorded' : `${createdBy.type}:${createdBy.id}`
 }
 
@@ -124,7 +127,7 @@ function redactionLines({ redactedAt, redactedBy }: Version, now: number | undef
 }
 
 /** Relative if `now` is given. The time placed by later versions replaces a doubtful one. */
-function shortDate({ createdAt, placedAt }: Version, now: number | undefined): string {
+function shortDate({ createdAt, placedAt }: WrittenBy, now: number | undefined): string {
   const time = placedAt ?? createdAt
   const text = now === undefined ? timestamp(time) : ageText(time, now)
   return placedAt === undefined ? text : `${text}?`

@@ -9,7 +9,7 @@ import type { SourceFile } from './source.ts'
 const limits = {
   'lines of src': 113_500,
   'files of src': 690,
-  'lines of test and scripts': 130_600,
+  'lines of test and scripts': 131_000,
   'percent of lines in src that are statements, at least': 50,
   'files of src with one importer': 172,
   'files of src of at most 40 lines': 48,

@@ -61,7 +61,7 @@ export function verifyRemoteHead(
       return await verifyHead(from, history, head, options)
     } catch (error) {
       const start = from.session.beginning?.start
-      if (start === undefined || !hasCode(error, 'object_missing')) throw error
+      if (start === undefined || !hasCode(error, 'object_missing', 'history_needed')) throw error
       return verifyFromFloor(from, start, head, options)
     }
   })
@@ -102,6 +102,8 @@ async function verifyHead(
     descended === undefined || known === undefined
       ? await verifyRewritten(source, history, head, others, findAt)
       : { snapshot: descended, base: known.position }
+  // All commits may be here by chance: then too this clone must begin where they meet.
+  if (base === -1 && from.session.beginning !== undefined) throw rewrittenError()
   const common = base === -1 ? undefined : history.commits.at(base)
   return {
     ...found(),

@@ -1,0 +1,213 @@
+// The holder of a grant when others change the history so that its clone cannot follow at once:
+// redactions, new keys, merges with an older base. Its unsent changes are kept and readable.
+
+import { expect, test } from 'vitest'
+import type { MemoryStore } from '../../../../src/index.ts'
+import { bareRemote, type Clone, joinClone, put, sync, syncAll } from '../../../support/clones.ts'
+import {
+  create,
+  givenGrant,
+  giveMore,
+  type GrantWorld,
+  hold,
+  holderPlace,
+  mainAt,
+  readStartAt,
+  syncHolder,
+  writeAs,
+} from '../../../support/grant-holders.ts'
+import { author, contentsOf, newStore } from '../../../support/stores.ts'
+import { copyDirectory, git, temporaryDirectory } from '../../../support/temporary.ts'
+
+const HOUR = 3_600_000
+
+async function redact({ store }: Clone, versionId: string): Promise<void> {
+  await store.as(author).redact({ select: { versionIds: [versionId] }, reason: 'legal' })
+}
+
+/** All have one head, and a fresh clone verifies it from genesis. */
+async function expectEqual(world: GrantWorld, ...stores: readonly MemoryStore[]): Promise<void> {
+  await sync(world.granter)
+  for (const store of stores) await syncHolder(store)
+  await sync(world.granter)
+  const contents = await contentsOf(world.granter.store)
+  for (const store of stores) {
+    await syncHolder(store)
+    expect(await contentsOf(store)).toEqual(contents)
+    expect((await store.status()).head).toBe((await world.granter.store.status()).head)
+  }
+  const fresh = await joinClone(world.granter, world.url)
+  await fresh.store.maintenance.verify()
+  expect(await contentsOf(fresh.store)).toEqual(contents)
+  await fresh.store.close()
+}
+
+test('follows a redaction above its state and continues', async () => {
+  const world = await givenGrant()
+  const at = holderPlace()
+  let held = await hold(world, at)
+  const erased = await put(world.granter, '/secret.md', 'a secret')
+  await put(world.granter, '/secret.md', 'clean')
+  await sync(world.granter)
+  await syncHolder(held)
+  await writeAs(held, create('/unsent.md', 'unsent'))
+  await redact(world.granter, erased)
+  await sync(world.granter)
+  await syncHolder(held)
+  expect(await contentsOf(held)).toMatchObject({ '/unsent.md': 'unsent', '/secret.md': 'clean' })
+  await held.close()
+  // Its caches were erased with the redaction.
+  held = await hold(world, at)
+  await writeAs(held, create('/later.md'))
+  await put(world.granter, '/theirs.md')
+  await sync(world.granter)
+  await expectEqual(world, held)
+  await held.close()
+})
+
+test('needs the history for a redaction below its state, and keeps unsent changes', async () => {
+  const world = await givenGrant()
+  const erased = await put(world.granter, '/secret.md', 'a secret')
+  await put(world.granter, '/secret.md', 'clean')
+  await sync(world.granter)
+  await giveMore(world.granter)
+  const at = holderPlace()
+  let held = await hold(world, at)
+  await writeAs(held, create('/unsent.md', 'unsent'))
+  await redact(world.granter, erased)
+  await sync(world.granter)
+  for (let round = 0; round < 2; round += 1) {
+    await expect(syncHolder(held)).rejects.toMatchObject({ code: 'history_needed' })
+    expect((await held.read('/unsent.md'))?.content).toBe('unsent')
+    await held.close()
+    held = await hold(world, at)
+    await writeAs(held, create(`/more-${round}.md`, 'unsent'))
+  }
+  await held.close()
+  // A holder that begins now has a state without it.
+  const next = await hold(world)
+  expect(await contentsOf(next)).toMatchObject({ '/secret.md': 'clean' })
+  await next.close()
+})
+
+test('keeps the keys of its branch while new ones cannot be adopted yet', async () => {
+  const world = await givenGrant()
+  const at = holderPlace()
+  const held = await hold(world, at)
+  await writeAs(held, create('/unsent.md', 'unsent'))
+  await world.granter.store.as(author).keys.rotate()
+  await put(world.granter, '/after.md')
+  await sync(world.granter)
+  // Its process dies once it has the wraps, and before the branch moves.
+  git(['update-ref', 'refs/heads/kept', 'main'], world.url)
+  git(
+    [
+      'update-ref',
+      'refs/heads/main',
+      git(['commit-tree', 'main^{tree}', '-p', 'main', '-m', 'x'], world.url).trim(),
+    ],
+    world.url,
+  )
+  await expect(syncHolder(held)).rejects.toThrow()
+  await held.close()
+  const again = await hold(world, at)
+  expect((await again.read('/unsent.md'))?.content).toBe('unsent')
+  git(['update-ref', 'refs/heads/main', 'refs/heads/kept'], world.url)
+  await expectEqual(world, again)
+  await again.close()
+})
+
+test('two machines from one copy write at once, and both arrive', async () => {
+  const world = await givenGrant()
+  const at = holderPlace()
+  const first = await hold(world, at)
+  await writeAs(first, create('/before.md'))
+  await first.close()
+  const root = temporaryDirectory()
+  const copy = { directory: `${root}/store`, stateDirectory: `${root}/state` }
+  copyDirectory(at.directory, copy.directory)
+  copyDirectory(at.stateDirectory ?? '', copy.stateDirectory)
+  const [one, other] = [await hold(world, at), await hold(world, copy)]
+  await writeAs(one, create('/one.md'))
+  await writeAs(other, create('/other.md'))
+  await writeAs(one, { type: 'edit', path: '/notes/0.md', edit: (text) => `${text}one\n` })
+  await writeAs(other, { type: 'edit', path: '/notes/0.md', edit: (text) => `${text}other\n` })
+  await syncHolder(one)
+  await syncHolder(other)
+  await expectEqual(world, one, other)
+  expect(await contentsOf(one)).toMatchObject({ '/one.md': '/one.md', '/other.md': '/other.md' })
+  expect((await world.granter.store.devices.list()).length).toBeGreaterThan(0)
+  await world.granter.store.maintenance.verify()
+  await one.close()
+  await other.close()
+})
+
+interface Floored {
+  readonly world: GrantWorld
+  readonly old: Clone
+  readonly older: Clone
+}
+
+/** A start with a floor, a clone that parted above the floor, and one that parted below it. */
+async function floored(): Promise<Floored> {
+  let now = Date.now() - 26 * HOUR
+  const clock = (): number => now
+  const { store, place } = await newStore({ clock })
+  const granter: Clone = { store, place }
+  const url = bareRemote()
+  await store.remotes.add('origin', url)
+  await put(granter, '/a.md', 'first\n')
+  await sync(granter)
+  const older = await joinClone(granter, url)
+  await syncAll([granter, older])
+  for (let n = 0; n < 30; n += 1) await put(granter, '/b.md', `text ${n}`)
+  now += 25 * HOUR
+  await put(granter, '/c.md', 'above the floor\n')
+  await sync(granter)
+  const old = await joinClone(granter, url)
+  await syncAll([granter, old])
+  for (let n = 0; n < 60; n += 1) await put(granter, '/d.md', `text ${n}`)
+  await sync(granter)
+  const given = await giveMore(granter)
+  now = Date.now()
+  return { world: { url, granter, ...given }, old, older }
+}
+
+test('fetches down to the floor for a merge with a base above it', async () => {
+  const { world, old } = await floored()
+  const { state, floor } = readStartAt(world)
+  expect(floor?.height).toBeGreaterThan(25)
+  expect(state.height - (floor?.height ?? 0)).toBeGreaterThan(50)
+  const at = holderPlace()
+  let held = await hold(world, at)
+  await writeAs(held, create('/held.md'))
+  await put(old, '/old.md')
+  await sync(old)
+  await syncHolder(held)
+  expect(await contentsOf(held)).toMatchObject({ '/old.md': '/old.md', '/held.md': '/held.md' })
+  await held.close()
+  // It begins at the floor from now on.
+  held = await hold(world, at)
+  await writeAs(held, create('/again.md'))
+  expect((await held.history.versions({ path: '/c.md' })).data.length).toBeLessThan(2)
+  await expectEqual(world, held)
+  await held.close()
+  const fresh = await hold(world)
+  expect(await contentsOf(fresh)).toEqual(await contentsOf(world.granter.store))
+  await fresh.close()
+})
+
+test('needs the history for a merge with a base below the floor', async () => {
+  const { world, older } = await floored()
+  const held = await hold(world)
+  await writeAs(held, create('/held.md'))
+  const { head } = await held.status()
+  await put(older, '/older.md')
+  await sync(older)
+  await expect(syncHolder(held)).rejects.toMatchObject({ code: 'history_needed' })
+  expect((await held.status()).head).toBe(head)
+  expect((await held.read('/held.md'))?.content).toBe('/held.md')
+  await expect(hold(world)).rejects.toMatchObject({ code: 'history_needed' })
+  await held.close()
+  expect(mainAt(world)).toBe((await older.store.status()).head)
+})

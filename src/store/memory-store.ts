@@ -3,9 +3,11 @@
 // folder decides.
 
 import type { WorkOptions } from '../async.ts'
+import { assert } from '../errors.ts'
 import { findId, formatId } from '../format/id.ts'
 import { checkPath } from '../format/path.ts'
 import { type Page, type Paged, paged } from '../page.ts'
+import { type AutoSyncOptions, AutoSync, type Unsent, unsentError } from './auto-sync.ts'
 import { checkAuthor } from './commits/author.ts'
 import type { Author } from './commits/commit-context.ts'
 import { readMemory } from './history/contents.ts'
@@ -46,6 +48,8 @@ import { type StoreChange, type WatchOptions, watchStore } from './watch.ts'
 export class MemoryStore {
   readonly #session: StoreSession
   #search: StoreSearch | undefined
+  #autoSync: AutoSync | undefined
+  #closing: Promise<void> | undefined
   /** The past: versions, differences, authors. */
   readonly history: StoreHistory
   /** The members and their rights. */
@@ -167,9 +171,37 @@ export class MemoryStore {
     return readStatus(this.#session)
   }
 
-  /** Waits for running writes and leaves an ordinary bare repository. Closing twice is harmless. */
+  /**
+   * @internal Sends changes a moment after they are written, and the rest when the store is closed,
+   * or before by `finish` of the result. Call it once.
+   */
+  syncAutomatically(options: AutoSyncOptions): AutoSync {
+    assert(this.#autoSync === undefined, 'a store syncs automatically once')
+    this.#autoSync = new AutoSync(this.#session, options)
+    return this.#autoSync
+  }
+
+  /**
+   * Waits for running writes and leaves an ordinary bare repository. A store that was opened with a
+   * grant first sends what its remotes lack, for at most ten seconds: if that fails, this rejects
+   * with the code of the remote once the store is closed. Closing twice is harmless.
+   */
   close(): Promise<void> {
-    return this.#session.close()
+    const autoSync = this.#autoSync
+    this.#closing ??= autoSync === undefined ? this.#session.close() : this.#sendAndClose(autoSync)
+    return this.#closing
+  }
+
+  async #sendAndClose(autoSync: AutoSync): Promise<void> {
+    // A caller of `finish` has reported the result.
+    const isReported = autoSync.isFinished
+    let unsent: readonly Unsent[] = []
+    try {
+      unsent = await autoSync.finish()
+    } finally {
+      await this.#session.close()
+    }
+    if (unsent.length > 0 && !isReported) throw unsentError(unsent)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -105,8 +105,12 @@ test('the session is the author of what its agent writes, and undo takes it back
   within(home, project, 'setup', 'claude-code', '--memory', '--write')
   write(note, 'one\npoison\n')
   const report = { session_id: 'sess-77', tool_name: 'Write', tool_input: { file_path: note } }
-  const hook = await home.run(['hook', 'file-written'], { input: JSON.stringify(report) })
+  const remote = bareRemote()
+  await home.ok('remote', 'add', 'origin', remote)
+  const input = JSON.stringify(report)
+  const hook = await home.run(['hook', 'file-written', '--sync'], { input })
   expect([hook.exitCode, hook.stdout, hook.stderr]).toEqual([0, '', ''])
+  expect(Object(await home.json('status')).remotes).toMatchObject([{ unsent_commits: 0 }])
   const { data } = JSON.parse(await home.ok('log', '-n', '1', '--json'))
   expect(data[0].created_by).toMatchObject({ type: 'session_actor', session_id: 'sess-77' })
   const listed = await home.call(['undo'])

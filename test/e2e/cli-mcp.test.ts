@@ -4,9 +4,11 @@
 import type { ChildProcess } from 'node:child_process'
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { bareRemote } from '../support/clones.ts'
+import { on, stall, startGitServer } from '../support/git-server.ts'
 import { connectByCommand, eras, type Era, type McpCaller } from '../support/mcp-client.ts'
+import { git } from '../support/temporary.ts'
 import { ended, type Home, mainFile, newHomeWithStore } from './cli-process.ts'
 
 const initialize = {
@@ -226,7 +228,86 @@ describe('--sync', { tags: 'slow' }, () => {
     const { stdout, stderr, exitCode } = await home.run(['mcp', '--sync', '1s'], { input })
     expect(exitCode).toBe(0)
     expect(messagesIn(stdout)[1]?.result?.isError).toBeUndefined()
-    expect(stderr.match(/^gitlocket: /gm)).toHaveLength(1)
+    // The failure once, while it lasts, and what was not sent.
+    expect(stderr.match(/^gitlocket: .*/gm)).toEqual([
+      expect.not.stringContaining('sent'),
+      expect.stringMatching(/^gitlocket: Nothing was sent to origin: /),
+    ])
+  })
+
+  /** A machine with a remote that has its store. */
+  async function synced() {
+    const home = await newHomeWithStore()
+    const repository = bareRemote()
+    const server = await startGitServer({ repository })
+    await home.ok('remote', 'add', 'origin', server.url)
+    await home.ok('sync')
+    return { home, repository, server }
+  }
+
+  /** A process that has answered a write of `/a.md`. */
+  async function written(home: Home) {
+    const child = home.start(['mcp', '--sync', '1h'])
+    const done = ended(child)
+    child.stdin?.write(opening)
+    await firstLine(child)
+    child.stdin?.write(call(1, 'memory_write', { path: '/memories/a.md', content: 'a' }))
+    await firstLine(child)
+    return { child, done }
+  }
+
+  test('sends a write within seconds, which a kill does not lose', async () => {
+    const { home, repository } = await synced()
+    const head = (): string => git(['rev-parse', 'main'], repository)
+    const before = head()
+    const { child, done } = await written(home)
+    await vi.waitUntil(() => head() !== before, 60_000)
+    child.kill('SIGKILL')
+    await done
+    const sent = head()
+    await home.ok('sync')
+    expect(head()).toBe(sent)
+    await home.ok('verify')
+  })
+
+  test('at SIGTERM a remote that does not answer is waited for, but not for long', async () => {
+    const { home, server } = await synced()
+    server.fault = on(/./, stall())
+    const { child, done } = await written(home)
+    child.kill('SIGTERM')
+    const { exitCode, stderr } = await done
+    expect(exitCode).toBe(0)
+    expect(stderr).toContain(
+      'gitlocket: 1 commit was not sent to origin: The sync was not done in time\n' +
+        'hint: This machine has them: `gitlocket sync` sends them\n',
+    )
+    expectUnlocked(home)
+    expect(await home.ok('cat', 'a.md')).toBe('a')
+  })
+
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('a second %s ends at once', async (signal, code) => {
+    const { home, server } = await synced()
+    let isAsked = false
+    server.fault = () => (isAsked = true)
+    const { child, done } = await written(home)
+    child.stdin?.end()
+    await vi.waitUntil(() => isAsked, 60_000)
+    child.kill(signal)
+    // A signal that comes before the first was handled would be one with it.
+    const again = setInterval(() => child.kill(signal), 200)
+    const { exitCode, stderr } = await done
+    clearInterval(again)
+    expect(exitCode).toBe(code)
+    expect(stderr).toContain(
+      '\ngitlocket: Ended; changes that were not sent are on this machine only\n',
+    )
+    server.fault = undefined
+    await home.ok('sync')
+    await home.ok('verify')
+    expect(await home.ok('cat', 'a.md')).toBe('a')
   })
 })
 

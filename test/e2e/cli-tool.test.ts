@@ -3,6 +3,8 @@
 // (test/conformance/memory-tool-bridge.test.ts).
 
 import { describe, expect, test } from 'vitest'
+import { bareRemote } from '../support/clones.ts'
+import { git } from '../support/temporary.ts'
 import { lineProgram, type LineProgram } from '../support/tool-bridge.ts'
 import { ended, type Home, newHomeWithStore } from './cli-process.ts'
 
@@ -164,6 +166,21 @@ describe('a stream', { tags: 'slow' }, () => {
     left.child.stdin?.end([create('c'), create('d'), ''].join('\n'))
     expect((await end).exitCode).toBe(0)
     expect([await home.ok('cat', 'a'), await home.ok('cat', 'b')]).toEqual(['x', 'x'])
+  })
+
+  test('with --sync sends what was answered, at the end at the latest', async () => {
+    const home = await newHomeWithStore()
+    const remote = bareRemote()
+    await home.ok('remote', 'add', 'origin', remote)
+    const bridge = streaming(home, '--sync', '1h')
+    const end = ended(bridge.child)
+    expect(await bridge.ask(create('a'))).toBe(created('a'))
+    bridge.child.stdin?.end()
+    expect(await end).toMatchObject({ exitCode: 0, stderr: '' })
+    const heads = [home.store, remote].map((place) => git(['rev-parse', 'main'], place))
+    expect(heads[0]).toBe(heads[1])
+    const { exitCode } = await home.run(['tool', '--sync', '1h'], { input: '{}' })
+    expect(exitCode).toBe(2)
   })
 
   test('has no --json: it is JSON', async () => {

@@ -14,6 +14,7 @@ import { readPlainInput } from '../machine/files.ts'
 import { findObject, isObject, type JsonObject } from '../machine/json.ts'
 import { noteAgentSession, sessionId } from '../setup/agent-session.ts'
 import { closing } from '../store/open-store.ts'
+import { sending, type Sends, startSending, unsentError } from '../store/sending.ts'
 import { errorText } from '../terminal/output.ts'
 import { timeAgo } from '../text/times.ts'
 import { countText, sizeText } from '../text/words.ts'
@@ -51,12 +52,13 @@ export const commands: readonly Command[] = [
   {
     name: 'hook file-written',
     summary: 'Save a file of a mirror that an agent program has just written',
+    options: { '--sync': 'Send it to all remotes at once, for at most 10 seconds' },
     notes: [
       `For \`setup claude-code --memory\`, and for the plugin. ${manners}`,
       'The session becomes the author of the version, so that `undo` can take it back.',
     ],
-    run: (context) =>
-      patiently(FILE_MS, 'The file could not be saved in time', () => saveFile(context)),
+    run: (context, input) =>
+      patiently(FILE_MS, 'The file could not be saved in time', () => saveFile(context, input)),
   },
   {
     name: 'hook pre-compact',
@@ -80,6 +82,9 @@ const START_MS = 3000
 const COMPACT_MS = 20_000
 /** The agent program waits this long before it ends. */
 const END_MS = 5000
+/** For the report on commits that were not sent. */
+const REPORT_MS = 1000
+const DAY_MS = 86_400_000
 
 const nothing: Answer = { text: '', json: {} }
 
@@ -114,14 +119,17 @@ function lineOf(error: unknown): string {
 }
 
 async function withStore<T>(
-  { environment }: Context,
+  context: Context,
   signal: AbortSignal,
   work: (store: MemoryStore) => Promise<T>,
+  sends?: Sends,
 ): Promise<T> {
+  const { environment } = context
   const { storeDirectory: directory, stateDirectory } = environment
   const identity = findIdentity(environment)
   if (identity === undefined) throw new StoreError('not_a_store', 'There is no store yet')
-  return closing(await openStore({ directory, stateDirectory, identity, signal }), work)
+  const opened = await openStore({ directory, stateDirectory, identity, signal })
+  return closing(opened, (store) => sending(context, store, sends, () => work(store)))
 }
 
 /** An answer that the agent program adds to the conversation. */
@@ -143,19 +151,27 @@ async function greet(context: Context, signal: AbortSignal): Promise<Answer> {
 /** A sync may be cut off: changes on this machine are safe, and the next one continues. */
 function syncInTime(context: Context, patienceMs: number): Promise<Answer> {
   const failure = 'The sync was not done in time; the next one continues'
-  return patiently(patienceMs, failure, async (signal) => {
+  return patiently(patienceMs + REPORT_MS, failure, async (signal) => {
     // Loaded on demand: a session that begins waits for its hook, which needs no transport.
     const { listRemotes } = await import('../../store/clone-remotes.ts')
-    const { syncQuietly } = await import('../store/quiet-sync.ts')
     // A store of this machine alone needs not be opened.
     const remotes = await listRemotes(context.environment.storeDirectory)
     if (remotes.length === 0) return nothing
-    return withStore(context, signal, async (store) => {
-      const outcomes = await syncQuietly(context, store, 'gitlocket-hook', signal)
-      const failures = [...outcomes.values()].filter((error) => error !== undefined)
-      return { ...nothing, note: failures.map(lineOf).join('\n') }
-    })
+    return withStore(context, signal, (store) => syncAndReport(context, store, patienceMs))
   })
+}
+
+/** The note has a line for each remote that failed. */
+async function syncAndReport(context: Context, store: MemoryStore, endMs: number): Promise<Answer> {
+  const failures = new Map<string, string>()
+  const report = (remote: string, error: unknown): void => {
+    if (error === undefined) failures.delete(remote)
+    else failures.set(remote, lineOf(error))
+  }
+  const sends = { actor: 'gitlocket-hook', everyMs: DAY_MS, endMs, report }
+  const unsent = await startSending(context, store, sends)()
+  for (const one of unsent) failures.set(one.remote, lineOf(unsentError(one)))
+  return { ...nothing, note: [...failures.values()].join('\n') }
 }
 
 async function answerPrompt(context: Context, input: Input, signal: AbortSignal): Promise<Answer> {
@@ -169,7 +185,7 @@ async function answerPrompt(context: Context, input: Input, signal: AbortSignal)
   return text === '' ? nothing : contextAnswer('UserPromptSubmit', text)
 }
 
-async function saveFile(context: Context): Promise<Answer> {
+async function saveFile(context: Context, input: Input): Promise<Answer> {
   const report = await readReport(context)
   const session = sessionId(report?.['session_id'])
   const given = report?.['tool_input']
@@ -179,7 +195,10 @@ async function saveFile(context: Context): Promise<Answer> {
   const { hasMirrors, saveWrittenFile } = await import('../mirror/written-file.ts')
   if (!hasMirrors(context)) return nothing
   const signal = new AbortController().signal
-  await withStore(context, signal, (store) => saveWrittenFile(context, store, { file, session }))
+  const save = (store: MemoryStore): Promise<unknown> =>
+    saveWrittenFile(context, store, { file, session })
+  const sends = input.flag('sync') ? { actor: 'gitlocket-hook' } : undefined
+  await withStore(context, signal, save, sends)
   return nothing
 }
 

@@ -6,6 +6,7 @@ import { pageJson, type Wire } from '../../operations/wire.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { type Answer, type Command, type Context, type Input, usageError } from '../call/command.ts'
 import { yesOption } from '../call/options.ts'
+import { remoteAccess } from '../machine/remote-access.ts'
 import { mirrorLogin } from '../mirror/login.ts'
 import type { Mirror, MirrorState, PassNotes } from '../mirror/mirror-state.ts'
 import {
@@ -20,7 +21,6 @@ import {
 import type { PassOptions } from '../mirror/pass-work.ts'
 import type { PassReport } from '../mirror/pass.ts'
 import { withStore } from '../store/open-store.ts'
-import { syncQuietly } from '../store/quiet-sync.ts'
 import { inkOf } from '../terminal/ink.ts'
 import { answerText, errorText, stderrColumns } from '../terminal/output.ts'
 import { askYes, canAsk } from '../terminal/prompt.ts'
@@ -173,15 +173,21 @@ async function watchAll(
   return { text: '', json: { type: 'mirror_watch', ended: true } }
 }
 
-/** A failure is told once, until a sync succeeds again. */
+/** Syncs with every remote. A failure is told once, until a sync succeeds again. */
 function quietSync(context: Context, store: MemoryStore) {
+  const author = { actor: { type: 'service_account', id: 'mirror' } } as const
+  const access = remoteAccess(context)
   let told = ''
   return async (signal: AbortSignal): Promise<void> => {
-    const outcomes = await syncQuietly(context, store, 'mirror', signal)
-    const failures = [...outcomes].filter(([, error]) => error !== undefined)
-    const text = failures
-      .map(([remote, error]) => `${remote}: ${errorText(error, false, undefined)}`)
-      .join('')
+    let text = ''
+    for (const { name: remote } of await store.remotes.list()) {
+      try {
+        await store.as(author).sync({ remote, access, signal, patient: true })
+      } catch (error) {
+        if (signal.aborted) break
+        text += `${remote}: ${errorText(error, false, undefined)}`
+      }
+    }
     if (text !== told) process.stderr.write(text)
     told = text
   }

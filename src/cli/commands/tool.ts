@@ -17,6 +17,7 @@ import { type Answer, type Command, type Context, type Input, usageError } from 
 import { authorOf, authorOptions } from '../call/options.ts'
 import { readPlainInput } from '../machine/files.ts'
 import { withStore } from '../store/open-store.ts'
+import { syncIntervalOf } from '../text/times.ts'
 
 export const commands: readonly Command[] = [
   {
@@ -25,6 +26,7 @@ export const commands: readonly Command[] = [
     options: {
       '--stream': 'One input and one answer a line, until the input ends',
       '--read-only': 'Refuse every command but view',
+      '--sync <interval>': 'With --stream: sync after changes, and such as every 5m',
       ...authorOptions,
     },
     notes: [
@@ -34,7 +36,8 @@ export const commands: readonly Command[] = [
         'too, and the exit code is 0.',
       'With --stream the store is kept open, and lines are run in their order: the answer comes ' +
         'when the change is durable. The end of the input, Ctrl-C and SIGTERM end it; a command ' +
-        'that is being run is still answered.',
+        'that is being run is still answered. With --sync, as with `gitlocket mcp`, a change is ' +
+        'sent within five seconds, and the rest at the end.',
     ],
     run: tool,
   },
@@ -46,6 +49,7 @@ const NEWLINE = 0x0a
 
 async function tool(context: Context, input: Input): Promise<Answer> {
   if (input.flag('stream')) return stream(context, input)
+  if (input.text('sync') !== undefined) throw usageError('--sync needs --stream', 'tool')
   const reading = readPlainInput()
   // No one waits for a store while someone types.
   await reading.catch(() => undefined)
@@ -60,9 +64,11 @@ async function tool(context: Context, input: Input): Promise<Answer> {
 async function stream(context: Context, input: Input): Promise<Answer> {
   if (input.flag('json')) throw usageError('--stream answers with JSON, without --json', 'tool')
   const ending = 'Ended; all answered changes are safe'
-  await context.interrupts.untilStopped(ending, () =>
-    withStore(context, (store) => answerLines(context, runnerOf(context, input, store))),
-  )
+  const everyMs = syncIntervalOf(input, 'tool')
+  const sends = everyMs === undefined ? undefined : { actor: 'gitlocket-tool', everyMs }
+  const answerAll = (store: MemoryStore): Promise<void> =>
+    answerLines(context, runnerOf(context, input, store))
+  await context.interrupts.untilStopped(ending, () => withStore(context, answerAll, { sends }))
   return { text: '', json: {} }
 }
 

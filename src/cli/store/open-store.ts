@@ -20,6 +20,7 @@ import { withProgress } from '../terminal/progress.ts'
 import { findRolledBack, rolledBackLines } from '../text/rolled-back.ts'
 import { clockNotice, timeFormat } from '../text/times.ts'
 import { listOf } from '../text/words.ts'
+import { sending, type Sends } from './sending.ts'
 import {
   findVanished,
   firstStore,
@@ -74,12 +75,12 @@ export function isStoreHere({ environment }: Context): boolean {
 export async function withStore<T>(
   context: Context,
   work: (store: MemoryStore) => Promise<T>,
-  accepting: Accepting = {},
+  { sends, ...accepting }: Accepting & { readonly sends?: Sends | undefined } = {},
 ): Promise<T> {
   const { store, leave } = await open(context, accepting)
   try {
     return await closing(store, async () => {
-      const result = await work(store)
+      const result = await sending(context, store, sends, () => work(store))
       const { clockLeap } = store.maintenance
       const notice = clockLeap === undefined ? [] : [clockNotice(context, clockLeap)]
       // A command may open the store twice.

@@ -38,11 +38,12 @@ class ProcessInterrupts implements Interrupts {
   }
 
   async untilStopped<T>(ending: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#isStoppable
     this.#isStoppable = true
     try {
       return await this.patiently(ending, work)
     } finally {
-      this.#isStoppable = false
+      this.#isStoppable = before
     }
   }
 
@@ -61,20 +62,21 @@ class ProcessInterrupts implements Interrupts {
 
   #interrupt(): void {
     if (this.#ignored) return
-    if (this.signal.aborted) this.#end()
+    if (this.signal.aborted) this.#end(130)
     this.#controller.abort(new StoreError('cancelled', 'Cancelled'))
-    if (this.#ending === undefined) setTimeout(() => this.#end(), GRACE_MS).unref()
+    if (this.#ending === undefined) setTimeout(() => this.#end(130), GRACE_MS).unref()
     else process.stderr.write('\nStopping; Ctrl-C again ends immediately\n')
   }
 
   #terminate(): void {
-    if (!this.#isStoppable || this.signal.aborted) process.exit(143)
+    if (!this.#isStoppable) process.exit(143)
+    if (this.signal.aborted) this.#end(143)
     this.#controller.abort(new StoreError('cancelled', 'Cancelled'))
   }
 
-  #end(): never {
+  #end(exitCode: number): never {
     if (this.#ending !== undefined) process.stderr.write(`\ngitlocket: ${this.#ending}\n`)
-    process.exit(130)
+    process.exit(exitCode)
   }
 }
 

@@ -211,10 +211,12 @@ export class StoreSession {
     return this.#writer.submit(build, alone)
   }
 
-  /**
-   * Holds ordinary commands back until the result is called, `limitMs` at most: for a sync, of
-   * which there is one at a time.
-   */
+  /** Has `told` called after each durable batch of this handle, merges of syncs included. */
+  whenWritten(told: () => void): void {
+    this.#upkeep.told = told
+  }
+
+  /** For one sync at a time: holds commands back until the result is called, `limitMs` at most. */
   holdBack(limitMs: number): () => void {
     this.#checkOpen()
     this.#writer.hold()

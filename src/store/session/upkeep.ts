@@ -16,6 +16,8 @@ export class Upkeep {
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> | undefined
   #isStopped = false
+  /** Called after each durable batch. */
+  told: () => void = () => undefined
 
   constructor(state: CurrentState) {
     this.#state = state
@@ -27,6 +29,7 @@ export class Upkeep {
     const { local, snapshot } = this.#state
     for (const built of commits) local.countOne(built.onto, built.snapshot.head.commit)
     this.#durable = snapshot.head
+    this.told()
     clearTimeout(this.#timer)
     if (this.#isStopped) return
     if (local.isDue(snapshot, 'busy')) this.#running ??= this.#settleWhenBusy()

@@ -1,0 +1,87 @@
+// Changes that a command sends without being asked, while it works and at its end. Reports each
+// failure once, and at the end the commits that were not sent, on standard error.
+
+import { StoreError } from '../../errors.ts'
+import { type AutoSyncOptions, type Unsent, unsentText } from '../../store/auto-sync.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import { CommandError, type Context } from '../call/command.ts'
+import { remoteAccess } from '../machine/remote-access.ts'
+import { errorText, stderrColumns } from '../terminal/output.ts'
+
+/** How a command sends. */
+export interface Sends extends Pick<AutoSyncOptions, 'everyMs' | 'endMs' | 'report'> {
+  /** The service account that is the author of merges. */
+  readonly actor: string
+}
+
+/** What a second Ctrl-C or SIGTERM prints. */
+const ENDING = 'Ended; changes that were not sent are on this machine only'
+
+/**
+ * Runs `work`. With `sends`, changes that this process writes are sent within seconds, and the rest
+ * at the end.
+ */
+export async function sending<T>(
+  context: Context,
+  store: MemoryStore,
+  sends: Sends | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (sends === undefined) return work()
+  const reporter = new Reporter()
+  const report: Sends['report'] = (remote, error) => reporter.report(remote, error)
+  const finish = startSending(context, store, { report, ...sends })
+  try {
+    return await work()
+  } finally {
+    // The commits that were not sent are reported with the reason.
+    reporter.end()
+    for (const one of await finish()) print(unsentError(one))
+  }
+}
+
+/** Call the result at the end: it sends the rest, and returns the commits that remotes lack. */
+export function startSending(
+  context: Context,
+  store: MemoryStore,
+  { actor, ...options }: Sends,
+): () => Promise<readonly Unsent[]> {
+  const { interrupts } = context
+  const autoSync = store.syncAutomatically({
+    author: { actor: { type: 'service_account', id: actor } },
+    access: remoteAccess(context),
+    interrupted: interrupts.signal,
+    ...options,
+  })
+  return () => interrupts.untilStopped(ENDING, () => autoSync.finish())
+}
+
+/** As a command that fails prints it. */
+export function unsentError(unsent: Unsent): CommandError {
+  const { error } = unsent
+  const code = error instanceof StoreError ? error.code : 'remote_unreachable'
+  const hint = 'This machine has them: `gitlocket sync` sends them'
+  return new CommandError(code, unsentText(unsent), hint, { cause: error })
+}
+
+/** Prints a failure once, as long as it lasts. */
+class Reporter {
+  readonly #last: Map<string, string> = new Map()
+  #hasEnded = false
+
+  report(remote: string, error: unknown): void {
+    const text = error === undefined ? undefined : errorText(error, false, undefined)
+    const isNew = text !== undefined && this.#last.get(remote) !== text
+    if (isNew && !this.#hasEnded) print(error)
+    if (text === undefined) this.#last.delete(remote)
+    else this.#last.set(remote, text)
+  }
+
+  end(): void {
+    this.#hasEnded = true
+  }
+}
+
+function print(error: unknown): void {
+  process.stderr.write(errorText(error, false, undefined, stderrColumns()))
+}

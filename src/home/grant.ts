@@ -1,8 +1,6 @@
 // The grant that environment variables name (docs/SANDBOXES.md): a bearer text, or a file with it,
 // and the remote that it is for. With one, no identity file and no `join` are needed.
 
-import { toHex, utf8 } from '../bytes.ts'
-import { sha256 } from '../crypto/digest.ts'
 import { StoreError } from '../errors.ts'
 import { findTextFile } from './files.ts'
 import { findVariable, type Variables } from './places.ts'
@@ -54,8 +52,11 @@ function readGrant(file: string): string {
   throw new StoreError('invalid_input', `There is no file with a grant at ${file}`)
 }
 
-/** Names the clone of a grant's holder, and does not give the grant away. */
-export function cloneNameOf({ grant }: NamedGrant): string {
-  // Needed before libsodium is loaded.
-  return toHex(sha256(utf8(grant))).slice(0, 32)
+/**
+ * Names the clone of a grant's holder: by its public beginning, which names the store, and by its
+ * checksum. Needs no cryptography, which the start of a program would wait for.
+ */
+export function cloneNameOf({ grant }: Pick<NamedGrant, 'grant'>): string {
+  const digits = grant.replaceAll(/[^0-9A-Za-z]/g, '').toLowerCase()
+  return `${digits.slice(5, 31)}-${digits.slice(-6)}`
 }

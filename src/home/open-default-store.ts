@@ -9,6 +9,9 @@ import { cloneNameOf, findGrant } from './grant.ts'
 import { findIdentity } from './identity-file.ts'
 import { defaultPlaces, type Variables } from './places.ts'
 
+/** The author of merges that no one asked for. */
+const merging = { actor: { type: 'service_account', id: 'gitlocket' } } as const
+
 export type DefaultStoreOptions = Omit<OpenOptions, 'directory' | 'stateDirectory' | 'identity'>
 
 /**
@@ -28,7 +31,9 @@ export async function openDefaultStore(
     const { directory, stateDirectory } = found
     const { openGranted } = await import('../store/open-granted.ts')
     const access = { environment: variables }
-    return openGranted({ ...options, ...grant, directory, stateDirectory, access })
+    const store = await openGranted({ ...options, ...grant, directory, stateDirectory, access })
+    store.syncAutomatically({ author: merging, access })
+    return store
   }
   const { identityFile, identityIsNamed, directory, stateDirectory } = found
   await loadSodium()

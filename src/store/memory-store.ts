@@ -171,10 +171,7 @@ export class MemoryStore {
     return readStatus(this.#session)
   }
 
-  /**
-   * @internal Sends changes a moment after they are written, and the rest when the store is closed,
-   * or before by `finish` of the result. Call it once.
-   */
+  /** @internal Sends changes a moment after they are written, the rest by `close`. Call once. */
   syncAutomatically(options: AutoSyncOptions): AutoSync {
     assert(this.#autoSync === undefined, 'a store syncs automatically once')
     this.#autoSync = new AutoSync(this.#session, options)

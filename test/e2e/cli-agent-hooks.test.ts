@@ -173,7 +173,7 @@ test('session-end gives up a remote that does not answer', slow, async () => {
   await home.ok('verify')
 })
 
-test('a sync that its agent ends reports what was not sent', slow, async () => {
+test('a sync that its agent ends reports unsent changes', slow, async () => {
   const home = await newHomeWithStore()
   const { called, url } = await silentRemote()
   await home.ok('remote', 'add', 'origin', url)

@@ -228,7 +228,7 @@ describe('--sync', { tags: 'slow' }, () => {
     const { stdout, stderr, exitCode } = await home.run(['mcp', '--sync', '1s'], { input })
     expect(exitCode).toBe(0)
     expect(messagesIn(stdout)[1]?.result?.isError).toBeUndefined()
-    // The failure once, while it lasts, and what was not sent.
+    // The failure once, while it lasts, and the unsent commits.
     expect(stderr.match(/^gitlocket: .*/gm)).toEqual([
       expect.not.stringContaining('sent'),
       expect.stringMatching(/^gitlocket: Nothing was sent to origin: /),

@@ -168,7 +168,7 @@ describe('a stream', { tags: 'slow' }, () => {
     expect([await home.ok('cat', 'a'), await home.ok('cat', 'b')]).toEqual(['x', 'x'])
   })
 
-  test('with --sync sends what was answered, at the end at the latest', async () => {
+  test('with --sync sends answered changes, at the end at the latest', async () => {
     const home = await newHomeWithStore()
     const remote = bareRemote()
     await home.ok('remote', 'add', 'origin', remote)

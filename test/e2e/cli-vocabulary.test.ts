@@ -80,6 +80,7 @@ const calls: readonly Call[] = [
   ['remote add origin URL', 'remote'],
   ['remote list', page],
   ['sync', 'sync'],
+  ['fetch --all', 'fetch'],
   ['pull', 'sync'],
   ['push', 'sync'],
   ['grant give --label ci', 'grant'],

@@ -13,7 +13,7 @@ import type { Answer, Command, Context, Input } from '../call/command.ts'
 import { readPlainInput } from '../machine/files.ts'
 import { findObject, isObject, type JsonObject } from '../machine/json.ts'
 import { noteAgentSession, sessionId } from '../setup/agent-session.ts'
-import { closing } from '../store/open-store.ts'
+import { closing, openByGrant } from '../store/open-store.ts'
 import { sending, type Sends, startSending, unsentError } from '../store/sending.ts'
 import { errorText } from '../terminal/output.ts'
 import { timeAgo } from '../text/times.ts'
@@ -125,7 +125,11 @@ async function withStore<T>(
   sends?: Sends,
 ): Promise<T> {
   const { environment } = context
-  const { storeDirectory: directory, stateDirectory } = environment
+  const { storeDirectory: directory, stateDirectory, grant } = environment
+  if (grant !== undefined) {
+    const granted = await openByGrant(context, grant, signal)
+    return closing(granted, (store) => sending(context, store, sends, () => work(store)))
+  }
   const identity = findIdentity(environment)
   if (identity === undefined) throw new StoreError('not_a_store', 'There is no store yet')
   const opened = await openStore({ directory, stateDirectory, identity, signal })
@@ -154,9 +158,9 @@ function syncInTime(context: Context, patienceMs: number): Promise<Answer> {
   return patiently(patienceMs + REPORT_MS, failure, async (signal) => {
     // Loaded on demand: a session that begins waits for its hook, which needs no transport.
     const { listRemotes } = await import('../../store/clone-remotes.ts')
+    const { grant, storeDirectory } = context.environment
     // A store of this machine alone needs not be opened.
-    const remotes = await listRemotes(context.environment.storeDirectory)
-    if (remotes.length === 0) return nothing
+    if (grant === undefined && (await listRemotes(storeDirectory)).length === 0) return nothing
     return withStore(context, signal, (store) => syncAndReport(context, store, patienceMs))
   })
 }
@@ -197,7 +201,8 @@ async function saveFile(context: Context, input: Input): Promise<Answer> {
   const signal = new AbortController().signal
   const save = (store: MemoryStore): Promise<unknown> =>
     saveWrittenFile(context, store, { file, session })
-  const sends = input.flag('sync') ? { actor: 'gitlocket-hook' } : undefined
+  const isSent = input.flag('sync') || context.environment.grant !== undefined
+  const sends = isSent ? { actor: 'gitlocket-hook' } : undefined
   await withStore(context, signal, save, sends)
   return nothing
 }

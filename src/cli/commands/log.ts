@@ -104,10 +104,17 @@ function log(context: Context, input: Input): Promise<Answer> {
     const printed = { ...request, context, names }
     await withPager(context, (write) => writeAll(write, printed, found, marks))
     const moved = `${path} moved to ${movedTo}: \`gitlocket log ${movedTo}\` continues there`
-    const notes = [...(movedTo === undefined ? [] : [moved]), ...marks]
+    const isPart = store.history.beginning !== undefined
+    const notes = [
+      ...(movedTo === undefined ? [] : [moved]),
+      ...marks,
+      ...(isPart ? [partial] : []),
+    ]
     return { text: '', json: undefined, note: notes.join('\n') }
   })
 }
+
+const partial = 'Earlier changes are not in this clone: `gitlocket fetch --all` gets them'
 
 function show(context: Context, input: Input): Promise<Answer> {
   const ink = inkOf(context, input)

@@ -10,7 +10,7 @@ import { findAgentSession } from '../setup/agent-session.ts'
 import { withStore } from '../store/open-store.ts'
 import { errorText } from '../terminal/output.ts'
 import { storePath } from '../text/store-path.ts'
-import { syncIntervalOf } from '../text/times.ts'
+import { grantedIntervalOf, syncIntervalOf } from '../text/times.ts'
 
 export const commands: readonly Command[] = [
   {
@@ -27,9 +27,9 @@ export const commands: readonly Command[] = [
         'shows how to set up a client. Each run is a session, as `gitlocket log` shows: ' +
         '`gitlocket rollback --session` takes back what it wrote. Problems go to standard error.',
       'With --sync a change is sent within five seconds, and the rest at the end, for which ' +
-        'it takes at most ten. Changes of others are fetched at the start and at each interval. A ' +
-        'remote that fails does not keep it from working; standard error reports the ' +
-        'number of commits that were not sent.',
+        'it takes at most ten. Changes of others are fetched at the start and at each interval. ' +
+        'A remote that fails does not keep it from working; standard error reports the ' +
+        'number of commits that were not sent. With a grant it is on, every minute.',
     ],
     run: mcp,
   },
@@ -37,7 +37,7 @@ export const commands: readonly Command[] = [
 
 async function mcp(context: Context, input: Input): Promise<Answer> {
   if (input.flag('json')) throw usageError('--json has no meaning here: all output is JSON', 'mcp')
-  const everyMs = syncIntervalOf(input, 'mcp')
+  const everyMs = syncIntervalOf(input, 'mcp') ?? grantedIntervalOf(context)
   const options = optionsOf(context, input)
   const ending = 'Ended; all answered changes are safe'
   const serve = (store: MemoryStore): Promise<void> =>

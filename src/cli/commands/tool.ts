@@ -17,7 +17,7 @@ import { type Answer, type Command, type Context, type Input, usageError } from 
 import { authorOf, authorOptions } from '../call/options.ts'
 import { readPlainInput } from '../machine/files.ts'
 import { withStore } from '../store/open-store.ts'
-import { syncIntervalOf } from '../text/times.ts'
+import { grantedIntervalOf, syncIntervalOf } from '../text/times.ts'
 
 export const commands: readonly Command[] = [
   {
@@ -64,7 +64,7 @@ async function tool(context: Context, input: Input): Promise<Answer> {
 async function stream(context: Context, input: Input): Promise<Answer> {
   if (input.flag('json')) throw usageError('--stream answers with JSON, without --json', 'tool')
   const ending = 'Ended; all answered changes are safe'
-  const everyMs = syncIntervalOf(input, 'tool')
+  const everyMs = syncIntervalOf(input, 'tool') ?? grantedIntervalOf(context)
   const sends = everyMs === undefined ? undefined : { actor: 'gitlocket-tool', everyMs }
   const answerAll = (store: MemoryStore): Promise<void> =>
     answerLines(context, runnerOf(context, input, store))

@@ -80,7 +80,7 @@ export async function withStore<T>(
   const { store, leave } = await open(context, accepting)
   try {
     return await closing(store, async () => {
-      const result = await sending(context, store, sends, () => work(store))
+      const result = await sending(context, store, sendsOf(context, sends), () => work(store))
       const { clockLeap } = store.maintenance
       const notice = clockLeap === undefined ? [] : [clockNotice(context, clockLeap)]
       // A command may open the store twice.
@@ -97,7 +97,10 @@ type Accepting = Pick<OpenOptions, 'acceptRolledBack'>
 /** Opens the store of an engine if it is named so, or else the one in its directory. */
 async function open(context: Context, accepting: Accepting) {
   const { environment } = context
-  if (environment.grant !== undefined) return openByGrant(context, environment.grant)
+  if (environment.grant !== undefined) {
+    const store = await openByGrant(context, environment.grant)
+    return { store, leave: async () => undefined }
+  }
   const identity = await checkCanOpen(context)
   return withProgress(context, 'Verifying the history', async (options) => {
     if (isShared(environment)) {
@@ -114,14 +117,22 @@ async function open(context: Context, accepting: Accepting) {
   })
 }
 
+/** The machine of a grant's holder may vanish at any time: every command sends what it writes. */
+function sendsOf({ environment }: Context, sends: Sends | undefined): Sends | undefined {
+  return sends ?? (environment.grant && { actor: 'gitlocket' })
+}
+
 /** The clone of a grant's holder, which is made at its first use. */
-async function openByGrant(context: Context, grant: NamedGrant) {
+export async function openByGrant(
+  context: Context,
+  grant: NamedGrant,
+  signal?: AbortSignal,
+): Promise<MemoryStore> {
   const { storeDirectory: directory, stateDirectory } = context.environment
   // Loaded on demand: most processes have no grant.
   const { openGranted } = await import('../../store/open-granted.ts')
   const access = remoteAccess(context)
-  const store = await openGranted({ ...grant, directory, stateDirectory, access })
-  return { store, leave: async () => undefined }
+  return openGranted({ ...grant, directory, stateDirectory, access, ...(signal && { signal }) })
 }
 
 /** As `withStore`; `audited` answers for an auditor, who cannot open the store. */

@@ -70,6 +70,13 @@ export function syncIntervalOf(input: Input, command: string): number | undefine
   throw usageError('--sync must be a duration such as 5m, from 1s to 7d', command)
 }
 
+/** How often the holder of a grant asks for the changes of others, without `--sync`. */
+const GRANTED_MS = 60_000
+
+export function grantedIntervalOf({ environment }: Context): number | undefined {
+  return environment.grant && GRANTED_MS
+}
+
 function findDuration(text: string): number | undefined {
   const match = /^(\d{1,6})([smhdw])$/.exec(text)
   return match === null ? undefined : Number(match[1]) * (unitMs[match[2] ?? ''] ?? 0)

@@ -108,7 +108,7 @@ test('a write reaches the remote without being asked for', { tags: 'slow' }, asy
   await vi.waitUntil(() => headAt(remote) === head, { timeout: 60_000 })
 })
 
-test('closing sends what is left', async () => {
+test('closing sends the rest', async () => {
   const { clone, remote } = await syncedClone()
   clone.store.syncAutomatically({ author })
   await put(clone, '/a.md')
@@ -125,7 +125,7 @@ test('closing asks no remote if nothing was written', async () => {
   await expect(clone.store.read('/a.md')).rejects.toMatchObject({ code: 'store_closed' })
 })
 
-test('closing rejects with what was not sent, and closes anyway', async () => {
+test('closing rejects for unsent changes, and closes anyway', async () => {
   const { clone, remote } = await syncedClone()
   rmSync(remote, { recursive: true })
   clone.store.syncAutomatically({ author })

@@ -1,0 +1,139 @@
+// A grant on a machine that has nothing: every command works with two variables, sends what it
+// writes, and gives the grant to no program that it starts.
+
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, expect, test } from 'vitest'
+import { openDefaultStore } from '../../src/index.ts'
+import { bareRemote } from '../support/clones.ts'
+import { git } from '../support/temporary.ts'
+import { ended, type Home, newHome, newHomeWithStore } from './cli-process.ts'
+
+interface Given {
+  readonly granter: Home
+  readonly holder: Home
+  readonly remote: string
+}
+
+async function given(...options: readonly string[]): Promise<Given> {
+  const granter = await newHomeWithStore()
+  const remote = bareRemote()
+  await granter.ok('remote', 'add', 'origin', remote)
+  await granter.ok('create', 'notes/a.md', '--text', 'first')
+  await granter.ok('create', 'notes/b.md', '--text', 'second')
+  const { stdout } = await granter.call(['grant', 'give', '--label', 'ci', ...options])
+  const grant = /GITLOCKET_GRANT=(\S+)/.exec(stdout)?.[1] ?? ''
+  const holder = newHome()
+  Object.assign(holder.variables, { GITLOCKET_GRANT: grant, GITLOCKET_REMOTE: remote })
+  return { granter, holder, remote }
+}
+
+async function firstLine({ stdout }: ChildProcess): Promise<void> {
+  if (stdout !== null) await once(stdout, 'data')
+}
+
+function headOf(remote: string): string {
+  return git(['rev-parse', 'main'], remote).trim()
+}
+
+test('a command on an empty machine reads, and the next one sends what it writes', async () => {
+  const { granter, holder, remote } = await given()
+  expect(await holder.ok('cat', 'notes/a.md')).toBe('first')
+  const before = headOf(remote)
+  await holder.ok('create', 'notes/c.md', '--text', 'by a job')
+  expect(headOf(remote)).not.toBe(before)
+  await granter.ok('sync')
+  expect(await granter.ok('cat', 'notes/c.md')).toBe('by a job')
+  await granter.ok('verify')
+  const status = await holder.call(['status', '--json'])
+  expect(JSON.parse(status.stdout)).toMatchObject({
+    role: 'writer',
+    remotes: [{ unsent_commits: 0 }],
+  })
+})
+
+test('questions about earlier changes name the command that fetches them', async () => {
+  const { holder } = await given()
+  const log = await holder.call(['log'])
+  expect([log.exitCode, log.stdout]).toEqual([0, ''])
+  expect(log.stderr).toContain('gitlocket fetch --all')
+  const verified = await holder.call(['verify'])
+  expect(verified.exitCode).not.toBe(0)
+  expect(verified.stderr).toContain('gitlocket fetch --all')
+  await holder.ok('fetch', '--all')
+  await holder.ok('verify')
+  expect(await holder.ok('log', 'notes/a.md')).toContain('created /notes/a.md')
+})
+
+test('commands that need a device are refused', async () => {
+  const { holder } = await given()
+  for (const words of [
+    ['key', 'rotate'],
+    ['grant', 'give'],
+    ['settings', '--name', 'mine'],
+  ]) {
+    const { exitCode, stderr } = await holder.call(words)
+    expect([words, exitCode]).toEqual([words, 6])
+    expect(stderr).toMatch(/[Gg]rant/)
+  }
+})
+
+test('a reader is told that it may not write, and nothing is kept', async () => {
+  const { holder, remote } = await given('--role', 'reader')
+  const before = headOf(remote)
+  const { exitCode, stderr } = await holder.call(['create', 'x.md', '--text', 'x'])
+  expect(exitCode).toBe(6)
+  expect(stderr).toContain('for reading')
+  expect(headOf(remote)).toBe(before)
+  expect(await holder.ok('ls')).toBe('notes/\n')
+})
+
+test('no program that is started has the grant', async () => {
+  const { holder } = await given()
+  const editor = `sh -c 'env | grep -c ^GITLOCKET_GRANT > "$0"; true'`
+  await holder.run(['edit', 'notes/a.md'], { env: { VISUAL: editor } })
+  expect(await holder.ok('cat', 'notes/a.md')).toBe('0\n')
+})
+
+test('a mistyped grant and a missing address say what to do, without the text', async () => {
+  const { holder } = await given()
+  const text = holder.variables['GITLOCKET_GRANT'] ?? ''
+  const mistyped = await holder.call(['ls'], { GITLOCKET_GRANT: `${text.slice(0, -1)}x` })
+  expect(mistyped.stderr).toContain('typing error')
+  const alone = await holder.call(['ls'], { GITLOCKET_REMOTE: '' })
+  expect(alone.stderr).toContain('GITLOCKET_REMOTE')
+  for (const { stderr, exitCode } of [mistyped, alone]) {
+    expect(exitCode).not.toBe(0)
+    expect(stderr).not.toContain(text.slice(6, 40))
+  }
+})
+
+describe('programs that run on', () => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('a tool sends before it ends at %s', async (signal) => {
+    const { holder, remote } = await given()
+    const before = headOf(remote)
+    const child = holder.start(['tool', '--stream'])
+    const done = ended(child)
+    const input = { command: 'create', path: '/memories/of-agent.md', file_text: 'kept' }
+    child.stdin?.write(`${JSON.stringify(input)}\n`)
+    await firstLine(child)
+    child.kill(signal)
+    expect((await done).exitCode).toBe(0)
+    expect(headOf(remote)).not.toBe(before)
+  })
+
+  test('a program that closes the default store has sent', async () => {
+    const { holder, remote } = await given()
+    const before = headOf(remote)
+    const store = await openDefaultStore({
+      PATH: process.env['PATH'],
+      HOME: holder.directory,
+      ...holder.variables,
+    })
+    await store
+      .as({ actor: { type: 'session', id: 's' } })
+      .apply([{ type: 'create', path: '/by-program.md', content: 'x' }])
+    await store.close()
+    expect(headOf(remote)).not.toBe(before)
+  })
+})

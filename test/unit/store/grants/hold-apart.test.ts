@@ -2,7 +2,7 @@
 // redactions, new keys, merges with an older base. Its unsent changes are kept and readable.
 
 import { expect, test } from 'vitest'
-import type { MemoryStore } from '../../../../src/index.ts'
+import { type MemoryStore, StoreError } from '../../../../src/index.ts'
 import { bareRemote, type Clone, joinClone, put, sync, syncAll } from '../../../support/clones.ts'
 import {
   create,
@@ -108,7 +108,7 @@ test('keeps the keys of its branch while new ones cannot be adopted yet', async 
     ],
     world.url,
   )
-  await expect(syncHolder(held)).rejects.toThrow()
+  await expect(syncHolder(held)).rejects.toThrow(StoreError)
   await held.close()
   const again = await hold(world, at)
   expect((await again.read('/unsent.md'))?.content).toBe('unsent')

@@ -66,8 +66,9 @@ function givenByProduct(v: Vector): string {
   const signing = signingKeyPair(bytesField(v, 'signingSeed'))
   const device = { localSecret: bytesField(v, 'localSecret'), signing }
   const grant = grantOf(device, storeId, Number(field(v, 'number')))
-  const { grantId, signing: own, wrap } = grantKeysOf(grant)
-  const keys = [grant.granterKey, grant.secret, own.publicKey, wrap.key, wrap.saltKey]
+  const { grantId, signing: own, wrap, localSecret } = grantKeysOf(grant)
+  const { granterKey, secret } = grant
+  const keys = [granterKey, secret, own.publicKey, wrap.key, wrap.saltKey, localSecret]
   return [grant.name, grantId, ...keys.map(toHex)].join(' ')
 }
 
@@ -75,9 +76,10 @@ function givenByReference(v: Vector): string {
   const [storeId, localSecret] = [field(v, 'storeId'), bytesField(v, 'localSecret')]
   const name = grantText.grantName(localSecret, storeId)
   const secret = grantText.grantSecret(localSecret, storeId, Number(field(v, 'number')))
-  const { grantId, signingSeed, wrapKey, wrapSaltKey } = grantText.grantKeys(secret, storeId)
+  const { grantId, signingSeed, ...others } = grantText.grantKeys(secret, storeId)
   const granterKey = publicKeyOf(bytesField(v, 'signingSeed'))
-  const keys = [granterKey, secret, publicKeyOf(signingSeed), wrapKey, wrapSaltKey]
+  const { wrapKey, wrapSaltKey, localSecret: own } = others
+  const keys = [granterKey, secret, publicKeyOf(signingSeed), wrapKey, wrapSaltKey, own]
   return [name, grantId, ...keys.map(toHex)].join(' ')
 }
 

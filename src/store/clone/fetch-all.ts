@@ -15,7 +15,7 @@ import type { Build } from '../session/writer.ts'
 import type { CurrentVersion } from '../snapshot/live-memory.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CloneBeginning } from '../verify/beginning.ts'
-import { verifyDescent, verifyHistory } from '../verify/verify.ts'
+import { verifyDescent, type VerifiedHistory, verifyHistory } from '../verify/verify.ts'
 
 export interface FetchAllOptions extends WorkOptions {
   readonly url: string
@@ -48,9 +48,11 @@ export async function fetchAllHistory(
     await connection.fetch({ want, haves: [want], into: incoming, ...depth, progress: transfer })
     const { storeId, epochs } = session
     const source = { objects: incoming, storeId, epochs }
-    const commits = await verifyAll(session, source, head, options)
+    const { snapshot, commits } = await verifyAll(session, source, head, options)
     const write: Build<void> = async () => {
       await session.beginAtGenesis()
+      // With the times of the devices' last records, which no start has.
+      if (session.snapshot.head.commit === head) session.moveTo(snapshot.trusting(objects))
       return { built: undefined, result: undefined }
     }
     await incoming.accept()
@@ -63,7 +65,7 @@ export async function fetchAllHistory(
 }
 
 /**
- * The number of commits. Compares first: otherwise records that this clone made on a false state
+ * The state at the head, and the number of commits. Compares first: otherwise records that this clone made on a false state
  * would be refused, and not that state.
  */
 async function verifyAll(
@@ -71,9 +73,9 @@ async function verifyAll(
   source: HistorySource,
   head: Oid,
   options: WorkOptions,
-): Promise<number> {
+): Promise<Pick<VerifiedHistory, 'snapshot' | 'commits'>> {
   const { beginning } = session
-  if (beginning === undefined) return (await verifyHistory(source, head, options)).commits
+  if (beginning === undefined) return verifyHistory(source, head, options)
   const { snapshot: said } = beginning
   const whole = await verifyHistory(source, said.head.commit, options)
   refuseFalse(beginning, findDifference(said, whole.snapshot))
@@ -88,7 +90,7 @@ async function verifyAll(
   // An earlier state may have been believed before this one, and changes been built on it.
   const now = await session.reading((at) => (at.head.commit === head ? at : undefined))
   if (now !== undefined) refuseFalse(beginning, findDifference(now, snapshot))
-  return commits
+  return { snapshot, commits }
 }
 
 function refuseFalse({ deviceId }: CloneBeginning, problem: string | undefined): void {

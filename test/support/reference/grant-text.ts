@@ -45,14 +45,13 @@ export interface GrantKeys {
   readonly signingSeed: Uint8Array
   readonly wrapKey: Uint8Array
   readonly wrapSaltKey: Uint8Array
+  readonly localSecret: Uint8Array
 }
 
 export function grantKeys(secret: Uint8Array, storeId: string): GrantKeys {
   const root = keyedH(secret, label('GLK1/grant-root/v1'), fromHex(storeId))
-  const [wrapKey, signingSeed, wrapSaltKey] = [1, 2, 3].map((id) => subkey(root, id, 'GLK1grnt'))
-  if (wrapKey === undefined || signingSeed === undefined || wrapSaltKey === undefined) {
-    throw new Error('Three subkeys')
-  }
+  const at = (id: number): Uint8Array => subkey(root, id, 'GLK1grnt')
+  const [wrapKey, signingSeed, wrapSaltKey, localSecret] = [at(1), at(2), at(3), at(4)]
   const grantId = grantIdOf(toHex(publicKeyOf(signingSeed)))
-  return { grantId, signingSeed, wrapKey, wrapSaltKey }
+  return { grantId, signingSeed, wrapKey, wrapSaltKey, localSecret }
 }

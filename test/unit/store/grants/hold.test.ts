@@ -215,6 +215,8 @@ describe('a grant on a machine that has nothing', () => {
     expect(commits).toBe(Number(git(['rev-list', '--count', 'main'], world.url)))
     await store.maintenance.verify()
     expect((await store.status()).beginning).toBeUndefined()
+    const [granter] = await store.devices.list()
+    expect(granter?.lastRecord).toBeGreaterThan(0)
     expect((await store.history.versions({ memoryId })).data.length).toBeGreaterThan(1)
     await store.close()
   })

@@ -14,7 +14,7 @@ import { readMemory } from './history/contents.ts'
 import type { PastView } from './history/past.ts'
 import type { Point } from './history/points.ts'
 import { type ListedMemory, listMemories, type MemoryPrefix, type MemoryQuery } from './memories.ts'
-import { checkOptions, checkPoint, checkSearch, checkText } from './request-check.ts'
+import { checkObject, checkOptions, checkPoint, checkSearch, checkText } from './request-check.ts'
 import type { SearchHit, SearchQuery } from './search/search-query.ts'
 import type { StoreSearch } from './search/search.ts'
 import type { StoreSession } from './session/session.ts'
@@ -173,8 +173,10 @@ export class MemoryStore {
 
   /** @internal Sends changes a moment after they are written, the rest by `close`. Call once. */
   syncAutomatically(options: AutoSyncOptions): AutoSync {
+    const asked = checkObject(options, 'The options')
+    const author = checkAuthor(asked.author)
     assert(this.#autoSync === undefined, 'a store syncs automatically once')
-    this.#autoSync = new AutoSync(this.#session, options)
+    this.#autoSync = new AutoSync(this.#session, { ...asked, author })
     return this.#autoSync
   }
 

@@ -44,7 +44,10 @@ export interface GrantedOptions
 export async function openGranted(options: GrantedOptions): Promise<MemoryStore> {
   const { grant, url, access, transfer, full, ...others } = options
   const held = await HeldGrant.parse(checkText(grant, '`grant`'))
-  const { url: address, storeId: named } = parseAddress(checkText(url, '`url`'))
+  const { url: typed, storeId: named } = parseAddress(checkText(url, '`url`'))
+  // Loaded here: the library loads this file at its start.
+  const { parseRemoteUrl } = await import('../transport/remote-url.ts')
+  const address = parseRemoteUrl(typed, access).text
   if (named !== undefined && named !== held.storeId) {
     throw new StoreError('store_id_mismatch', 'The grant is of another store than the address')
   }
@@ -52,7 +55,7 @@ export async function openGranted(options: GrantedOptions): Promise<MemoryStore>
   const { disk = systemDisk, random = systemRandom, directory, signal } = opening
   if (disk.list(directory).length > 0) {
     new GrantedFiles(opening, held.storeId).learn(held)
-    return openStore(opening)
+    return atAddress(await openStore(opening), address)
   }
   const staged = new StagedClone(disk, random, directory)
   const verified = await staged.make(({ repository }) => {
@@ -61,6 +64,20 @@ export async function openGranted(options: GrantedOptions): Promise<MemoryStore>
   })
   await noteSeen(opening, held.storeId, address, verified.head)
   return openStore({ ...opening, verified })
+}
+
+/** The clone syncs with the remote that its user names now. */
+async function atAddress(store: MemoryStore, address: string): Promise<MemoryStore> {
+  try {
+    const known = (await store.remotes.list()).find(({ name }) => name === 'origin')
+    if (known?.url === address) return store
+    if (known !== undefined) await store.remotes.remove('origin')
+    await store.remotes.add('origin', address)
+    return store
+  } catch (error) {
+    await store.close().catch(() => undefined)
+    throw error
+  }
 }
 
 /** The remote has shown this head: it must contain it from now on, and lacks nothing yet. */

@@ -60,7 +60,16 @@ test('questions about earlier changes name the command that fetches them', async
   const verified = await holder.call(['verify'])
   expect(verified.exitCode).not.toBe(0)
   expect(verified.stderr).toContain('gitlocket fetch --all')
+  for (const words of [
+    ['device', 'list'],
+    ['grant', 'list'],
+  ]) {
+    const { stdout, stderr } = await holder.call(words)
+    expect([words, stdout]).toEqual([words, ''])
+    expect(stderr).toContain('gitlocket fetch --all')
+  }
   await holder.ok('fetch', '--all')
+  expect(await holder.ok('device', 'list')).toContain('owner')
   await holder.ok('verify')
   expect(await holder.ok('log', 'notes/a.md')).toContain('created /notes/a.md')
 })
@@ -75,6 +84,7 @@ test('commands that need a device are refused', async () => {
     const { exitCode, stderr } = await holder.call(words)
     expect([words, exitCode]).toEqual([words, 6])
     expect(stderr).toMatch(/[Gg]rant/)
+    expect(stderr).toContain('hint: Run it on a device of the store')
   }
 })
 
@@ -98,7 +108,8 @@ test('no program that is started has the grant', async () => {
 test('a mistyped grant and a missing address say what to do, without the text', async () => {
   const { holder } = await given()
   const text = holder.variables['GITLOCKET_GRANT'] ?? ''
-  const mistyped = await holder.call(['ls'], { GITLOCKET_GRANT: `${text.slice(0, -1)}x` })
+  const other = text.endsWith('0') ? '1' : '0'
+  const mistyped = await holder.call(['ls'], { GITLOCKET_GRANT: `${text.slice(0, -1)}${other}` })
   expect(mistyped.stderr).toContain('typing error')
   const alone = await holder.call(['ls'], { GITLOCKET_REMOTE: '' })
   expect(alone.stderr).toContain('GITLOCKET_REMOTE')

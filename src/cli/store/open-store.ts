@@ -4,7 +4,6 @@
 import { statSync } from 'node:fs'
 import { StoreError, hasCode } from '../../errors.ts'
 import { attempt } from '../../home/files.ts'
-import type { NamedGrant } from '../../home/grant.ts'
 import { findIdentity } from '../../home/identity-file.ts'
 import type { Identity } from '../../keys/identity.ts'
 import { afterDatabase, plainMessage, surfaceOf } from '../../operations/error-surface.ts'
@@ -15,11 +14,11 @@ import type { OpenOptions } from '../../store/session/open-options.ts'
 import { CommandError, type Context } from '../call/command.ts'
 import type { Environment } from '../call/environment.ts'
 import { isRealDirectory } from '../machine/memory-files.ts'
-import { remoteAccess } from '../machine/remote-access.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { findRolledBack, rolledBackLines } from '../text/rolled-back.ts'
 import { clockNotice, timeFormat } from '../text/times.ts'
 import { listOf } from '../text/words.ts'
+import { openByGrant, refusedToHolder } from './granted.ts'
 import { sending, type Sends } from './sending.ts'
 import {
   findVanished,
@@ -87,6 +86,8 @@ export async function withStore<T>(
       context.notices.push(...notice.filter((text) => !context.notices.includes(text)))
       return result
     })
+  } catch (error) {
+    throw refusedToHolder(context, error)
   } finally {
     await leave()
   }
@@ -120,19 +121,6 @@ async function open(context: Context, accepting: Accepting) {
 /** The machine of a grant's holder may vanish at any time: every command sends what it writes. */
 function sendsOf({ environment }: Context, sends: Sends | undefined): Sends | undefined {
   return sends ?? (environment.grant && { actor: 'gitlocket' })
-}
-
-/** The clone of a grant's holder, which is made at its first use. */
-export async function openByGrant(
-  context: Context,
-  grant: NamedGrant,
-  signal?: AbortSignal,
-): Promise<MemoryStore> {
-  const { storeDirectory: directory, stateDirectory } = context.environment
-  // Loaded on demand: most processes have no grant.
-  const { openGranted } = await import('../../store/open-granted.ts')
-  const access = remoteAccess(context)
-  return openGranted({ ...grant, directory, stateDirectory, access, ...(signal && { signal }) })
 }
 
 /** As `withStore`; `audited` answers for an auditor, who cannot open the store. */

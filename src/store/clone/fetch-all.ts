@@ -65,8 +65,8 @@ export async function fetchAllHistory(
 }
 
 /**
- * The state at the head, and the number of commits. Compares first: otherwise records that this clone made on a false state
- * would be refused, and not that state.
+ * The state at the head, and the number of commits. Compares first: otherwise records that this
+ * clone made on a false state would be refused, and not that state.
  */
 async function verifyAll(
   session: StoreSession,

@@ -27,6 +27,7 @@ import {
   yesOption,
 } from '../../call/options.ts'
 import { readPlainFile, readPlainInput, writeNewFile } from '../../machine/files.ts'
+import { needHistory } from '../../store/granted.ts'
 import { resolveNamed } from '../../store/named.ts'
 import { auditHere, withStore, withStoreOrTrail } from '../../store/open-store.ts'
 import { inkOf } from '../../terminal/ink.ts'
@@ -184,7 +185,10 @@ const accessLines: Readonly<Record<'member' | 'auditor', readonly string[]>> = {
 async function deviceList(context: Context, input: Input): Promise<Answer> {
   const devices = await withStoreOrTrail<readonly ListedDevice[]>(
     context,
-    (store) => readDevices(context, store),
+    async (store) => {
+      needHistory(store)
+      return readDevices(context, store)
+    },
     async () => devicesOfTrail(await auditHere(context)),
   )
   const age = ageFormat(context)

@@ -16,6 +16,7 @@ import {
 } from '../../call/command.ts'
 import { actorOptions, authorOf } from '../../call/options.ts'
 import { remoteAccess } from '../../machine/remote-access.ts'
+import { needHistory } from '../../store/granted.ts'
 import { readGrants, resolveGrant } from '../../store/named.ts'
 import { withStore } from '../../store/open-store.ts'
 import { inkOf } from '../../terminal/ink.ts'
@@ -162,6 +163,7 @@ const statusTexts: Readonly<Record<GrantStatus, string>> = {
 
 function grantList(context: Context, input: Input): Promise<Answer> {
   return withStore(context, async (store) => {
+    needHistory(store)
     const grants = await readGrants(context, store)
     const names = await store.devices.names()
     const age = ageFormat(context)

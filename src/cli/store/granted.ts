@@ -1,0 +1,56 @@
+// The store of a grant's holder: opened by the variables of the environment, with errors that tell
+// the holder what to do.
+
+import { hasCode, StoreError } from '../../errors.ts'
+import type { NamedGrant } from '../../home/grant.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import { CommandError, type Context } from '../call/command.ts'
+import { remoteAccess } from '../machine/remote-access.ts'
+
+/** The clone is made at its first use. */
+export async function openByGrant(
+  context: Context,
+  grant: NamedGrant,
+  signal?: AbortSignal,
+): Promise<MemoryStore> {
+  const { storeDirectory: directory, stateDirectory } = context.environment
+  // Loaded on demand: most processes have no grant.
+  const { openGranted } = await import('../../store/open-granted.ts')
+  const access = remoteAccess(context)
+  try {
+    const places = { directory, stateDirectory }
+    return await openGranted({ ...grant, ...places, access, ...(signal && { signal }) })
+  } catch (error) {
+    throw (
+      withHint(error, 'invalid_identity', 'Copy the whole text that `grant give` has shown') ??
+      withHint(error, 'not_found', 'Sync the device that gave the grant, and try again') ??
+      error
+    )
+  }
+}
+
+/** An error of a command that a grant does not allow. */
+export function refusedToHolder({ environment }: Context, error: unknown): unknown {
+  if (environment.grant === undefined) return error
+  return withHint(error, 'permission_denied', 'Run it on a device of the store') ?? error
+}
+
+function withHint(
+  error: unknown,
+  code: 'invalid_identity' | 'not_found' | 'permission_denied',
+  hint: string,
+): CommandError | undefined {
+  if (!(error instanceof StoreError) || error instanceof CommandError) return undefined
+  if (!hasCode(error, code)) return undefined
+  return new CommandError(code, error.message, hint, { cause: error, details: error.details })
+}
+
+/** Before a list that only the whole history gives: throws `history_needed`. */
+export function needHistory({ history }: MemoryStore): void {
+  if (history.beginning === undefined) return
+  throw new CommandError(
+    'history_needed',
+    'This list takes the whole history, which this clone does not have',
+    '`gitlocket fetch --all` fetches and verifies it',
+  )
+}

@@ -107,11 +107,13 @@ export type {
   GrantRequest,
   GrantsEnded,
   GrantWriter,
+  OnlineOptions,
   StoreGrants,
 } from './store/store-grants.ts'
 export type { HostCheck } from './store/grants/check-host.ts'
 export type { Grant, GrantStatus } from './store/grants/grants.ts'
 export type { GrantsReport } from './store/grants/publish.ts'
+export type { HistoryFetchOptions } from './store/clone/fetch-all.ts'
 export type { StoreHistory } from './store/store-history.ts'
 export type { StoreMaintenance } from './store/store-maintenance.ts'
 export type { StoreRemotes } from './store/store-remotes.ts'
@@ -125,7 +127,13 @@ export type {
 } from './store/store-writer.ts'
 export type { Applied, AppliedChanges } from './store/changes/apply.ts'
 export type { SettingsChange } from './store/devices/administration.ts'
-export type { CompactReport, StoreInfo, StoreStatus, VerifyReport } from './store/store-report.ts'
+export type {
+  CompactReport,
+  HistoryBeginning,
+  StoreInfo,
+  StoreStatus,
+  VerifyReport,
+} from './store/store-report.ts'
 export type { MemoryInfo } from './store/snapshot/live-memory.ts'
 export type { Memory } from './store/snapshot/live-memory.ts'
 export { openStore } from './store/open.ts'

@@ -68,13 +68,13 @@ export interface OutgoingPack {
 export interface HashedColumns {
   readonly oids: OidColumns
   /** By row: 0 for an object that is not kept. */
-  readonly types: Uint8Array<SharedArrayBuffer>
+  readonly types: Uint8Array
   /** Where its bytes begin, counted over all chunks, and how many there are. */
-  readonly starts: Uint32Array<SharedArrayBuffer>
-  readonly lengths: Uint16Array<SharedArrayBuffer>
+  readonly starts: Uint32Array
+  readonly lengths: Uint16Array
   /** The row of the tree that the bytes are a delta of; -1 if they are the object. */
-  readonly bases: Int32Array<SharedArrayBuffer>
-  readonly chunks: readonly Uint8Array<SharedArrayBuffer>[]
+  readonly bases: Int32Array
+  readonly chunks: readonly Uint8Array[]
 }
 
 /**

@@ -37,7 +37,7 @@ export class StoreGrants {
 }
 
 /** How to reach the remote. */
-interface OnlineOptions {
+export interface OnlineOptions {
   /** The name of a remote; optional if there is only one. */
   readonly remote?: string | undefined
   readonly access?: RemoteOptions | undefined

@@ -4,7 +4,7 @@ import type { WorkOptions } from '../async.ts'
 import { unknownRemoteError } from '../git/refs/remotes.ts'
 import { type Page, type Paged, paged } from '../page.ts'
 import { inSlices } from '../time-slice.ts'
-import type { FetchAllOptions } from './clone/fetch-all.ts'
+import type { HistoryFetchOptions } from './clone/fetch-all.ts'
 import type { BlameLine, BlameOptions } from './history/blame.ts'
 import { type Conflict, type ConflictOptions, findConflicts } from './history/conflicts.ts'
 import type { ContentSource } from './history/contents.ts'
@@ -53,11 +53,6 @@ import {
 } from './request-check.ts'
 import type { StoreSession } from './session/session.ts'
 import { beginningOf, type HistoryBeginning } from './store-report.ts'
-
-export interface HistoryFetchOptions extends Omit<FetchAllOptions, 'url'> {
-  /** By default `origin`. */
-  readonly remote?: string | undefined
-}
 
 export class StoreHistory {
   readonly #session: StoreSession
@@ -190,12 +185,13 @@ export class StoreHistory {
    * truth, a remote code, or the code of the first violation. Returns the number of commits.
    */
   async fetchAll(options: HistoryFetchOptions = {}): Promise<number> {
-    const { remote = 'origin', ...others } = checkOptions(options)
+    const asked = checkOptions(options)
+    const { remote = 'origin' } = asked
     const { objects } = this.#session
     const found = objects.exchange.remotes().find(({ name }) => name === remote)
     if (found === undefined) throw unknownRemoteError(checkText(remote, 'The name of a remote'))
     const { fetchAllHistory } = await import('./clone/fetch-all.ts')
-    return fetchAllHistory(this.#session, { ...others, url: found.url })
+    return fetchAllHistory(this.#session, found.url, asked)
   }
 
   /** What `redact` would erase, and what stands in its way. */

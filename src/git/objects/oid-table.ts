@@ -12,9 +12,9 @@ const oidWords = 5
 /** Can be posted to a thread, which then reads the same memory. */
 export interface OidColumns {
   /** Five words for each row, in the byte order of this machine. */
-  readonly words: Int32Array<SharedArrayBuffer>
+  readonly words: Int32Array
   /** One more than the row of an oid; 0 for none. Never more than half full. */
-  readonly slots: Uint32Array<SharedArrayBuffer>
+  readonly slots: Uint32Array
   readonly keys: Int32Array
 }
 

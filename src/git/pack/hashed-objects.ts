@@ -33,11 +33,11 @@ const TYPES: readonly ObjectType[] = ['commit', 'tree', 'blob']
 /** Collects the objects while a pack is checked. */
 export class HashedObjectsBuilder {
   readonly #oids: OidTable
-  readonly #types: Uint8Array<SharedArrayBuffer>
-  readonly #starts: Uint32Array<SharedArrayBuffer>
-  readonly #lengths: Uint16Array<SharedArrayBuffer>
-  readonly #bases: Int32Array<SharedArrayBuffer>
-  readonly #chunks: Uint8Array<SharedArrayBuffer>[] = []
+  readonly #types: Uint8Array
+  readonly #starts: Uint32Array
+  readonly #lengths: Uint16Array
+  readonly #bases: Int32Array
+  readonly #chunks: Uint8Array[] = []
   #used = 0
   readonly #left: Record<ObjectType, number>
 

@@ -17,8 +17,9 @@ import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CloneBeginning } from '../verify/beginning.ts'
 import { verifyDescent, type VerifiedHistory, verifyHistory } from '../verify/verify.ts'
 
-export interface FetchAllOptions extends WorkOptions {
-  readonly url: string
+export interface HistoryFetchOptions extends WorkOptions {
+  /** By default `origin`. */
+  readonly remote?: string | undefined
   readonly access?: RemoteOptions | undefined
   readonly transfer?: ((progress: TransferProgress) => void) | undefined
 }
@@ -33,7 +34,8 @@ const ALL = 2_147_483_647
  */
 export async function fetchAllHistory(
   session: StoreSession,
-  { url, access, transfer, ...options }: FetchAllOptions,
+  url: string,
+  { access, transfer, remote: _, ...options }: HistoryFetchOptions,
 ): Promise<number> {
   const { objects, beginning } = session
   const { commit: head } = await session.reading((snapshot) => snapshot.head)

@@ -80,7 +80,7 @@ export function* floorOf(source: StartSource, start: Start): Generator<undefined
 /** Throws `grant_expired` unless the grant of an identity holds at a state, at a time. */
 export function checkGranted(
   { grants, keyring, devices }: Pick<Snapshot, 'grants' | 'keyring' | 'devices'>,
-  { deviceId, grant: held }: Pick<Identity, 'deviceId' | 'grant'>,
+  { deviceId, grant: held }: Identity,
   time: number,
 ): void {
   const grant = grants.get(deviceId)

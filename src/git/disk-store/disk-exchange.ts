@@ -281,7 +281,8 @@ export class DiskIncoming implements Incoming {
   async #install(temporary: TemporaryPack, options: ReceiveOptions): Promise<void> {
     const { token } = temporary
     const { signal, tip, also = [] } = options
-    this.#checkWanted(temporary, tip === undefined ? also : [tip, ...also])
+    if (tip !== undefined) this.#checkWanted(temporary, [tip], 'the commit')
+    this.#checkWanted(temporary, also, 'an object')
     refuseIfAborted(signal)
     const files = new Set(this.#disk.list(this.#place))
     const isThere = ({ name }: TemporaryPack): boolean => files.has(`${name}.pack`)
@@ -301,13 +302,14 @@ export class DiskIncoming implements Incoming {
     }
   }
 
-  #checkWanted({ token }: TemporaryPack, wanted: readonly Oid[]): void {
+  #checkWanted({ token }: TemporaryPack, wanted: readonly Oid[], what: string): void {
+    if (wanted.length === 0) return
     const index = PagedIndex.open(this.#disk, temporaryPath(this.#place, 'idx', token))
     if (index === undefined) throw purgedMeanwhile()
     const absent = wanted.filter((oid) => index.find(fromHex(oid)) === undefined)
     index.close()
     if (absent.every((oid) => this.has(oid))) return
-    throw corruptPack('it does not hold an object that was asked for')
+    throw corruptPack(`it does not hold ${what} that was asked for`)
   }
 
   async #checkBoundary(options: ReceiveOptions): Promise<void> {

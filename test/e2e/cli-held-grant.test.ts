@@ -74,6 +74,15 @@ test('questions about earlier changes name the command that fetches them', async
   expect(await holder.ok('log', 'notes/a.md')).toContain('created /notes/a.md')
 })
 
+test('an undo tells that it does not reach the earlier changes', async () => {
+  const { holder } = await given()
+  await holder.ok('write', 'notes/a.md', '--text', 'changed', '--session', 's1')
+  const undone = await holder.call(['undo', 's1', '--yes'])
+  expect(undone.exitCode).toBe(0)
+  expect(undone.stderr).toContain('before this clone began')
+  expect(await holder.ok('cat', 'notes/a.md')).toBe('first')
+})
+
 test('commands that need a device are refused', async () => {
   const { holder } = await given()
   for (const words of [

@@ -25,6 +25,7 @@ import {
   selectingAuthorOptions,
   yesOption,
 } from '../call/options.ts'
+import { notePartial } from '../store/granted.ts'
 import { grantIdOf } from '../store/named.ts'
 import { withStore } from '../store/open-store.ts'
 import { neverWas } from '../store/path-history.ts'
@@ -120,6 +121,7 @@ export function rollback(context: Context, input: Input): Promise<Answer> {
   const author = selectingAuthorOf(context, input)
   const ink = inkOf(context, input)
   return withStore(context, async (store) => {
+    notePartial(context, store)
     const undo = { ...asked, grantId: await grantIdOf(context, input, store) }
     const revert = await revertOf(context, input, store, { author, undo })
     const dryRun = input.flag('dry-run')

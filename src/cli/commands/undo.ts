@@ -23,6 +23,7 @@ import {
   selectingAuthorOptions,
   yesOption,
 } from '../call/options.ts'
+import { notePartial } from '../store/granted.ts'
 import { withStore } from '../store/open-store.ts'
 import { CHOICE_MARGIN, choose } from '../terminal/choose.ts'
 import { inkOf, plainInk } from '../terminal/ink.ts'
@@ -81,6 +82,7 @@ function undo(context: Context, input: Input): Promise<Answer> {
   }
   if (selects) return asRollback(context, input)
   return withStore(context, async (store) => {
+    notePartial(context, store)
     const groups = await store.history.groups({}, { by: 'session' })
     const known = groups.flatMap(({ session, ...group }) =>
       session === undefined ? [] : [{ ...group, session }],

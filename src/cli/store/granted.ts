@@ -45,6 +45,12 @@ function withHint(
   return new CommandError(code, error.message, hint, { cause: error, details: error.details })
 }
 
+/** An undo does not reach the changes from before the beginning of a clone. */
+export function notePartial({ notices }: Context, { history }: MemoryStore): void {
+  if (history.beginning === undefined) return
+  notices.push('Changes from before this clone began are not undone: see `gitlocket fetch --all`')
+}
+
 /** Before a list that only the whole history gives: throws `history_needed`. */
 export function needHistory({ history }: MemoryStore): void {
   if (history.beginning === undefined) return

@@ -35,12 +35,13 @@ const ALL = 2_147_483_647
 export async function fetchAllHistory(
   session: StoreSession,
   url: string,
-  { access, transfer, remote: _, ...options }: HistoryFetchOptions,
+  { access, transfer, signal, progress }: HistoryFetchOptions,
 ): Promise<number> {
+  const options = { signal, progress }
   const { objects, beginning } = session
   const { commit: head } = await session.reading((snapshot) => snapshot.head)
   if (beginning === undefined) return (await session.loadHistory(options)).commits.length
-  const connection = await connectFetch({ signal: options.signal, ...access, url })
+  const connection = await connectFetch({ signal, ...access, url })
   const incoming = objects.exchange.incoming()
   try {
     const want = connection.refs.head

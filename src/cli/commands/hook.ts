@@ -13,9 +13,8 @@ import type { Answer, Command, Context, Input } from '../call/command.ts'
 import { readPlainInput } from '../machine/files.ts'
 import { findObject, isObject, type JsonObject } from '../machine/json.ts'
 import { noteAgentSession, sessionId } from '../setup/agent-session.ts'
-import { openByGrant } from '../store/granted.ts'
-import { closing } from '../store/open-store.ts'
-import { sending, type Sends, startSending, unsentError } from '../store/sending.ts'
+import { closing, sendingIf } from '../store/open-store.ts'
+import type { Sends } from '../store/sending.ts'
 import { errorText } from '../terminal/output.ts'
 import { timeAgo } from '../text/times.ts'
 import { countText, sizeText } from '../text/words.ts'
@@ -128,13 +127,14 @@ async function withStore<T>(
   const { environment } = context
   const { storeDirectory: directory, stateDirectory, grant } = environment
   if (grant !== undefined) {
+    const { openByGrant } = await import('../store/granted.ts')
     const granted = await openByGrant(context, grant, signal)
-    return closing(granted, (store) => sending(context, store, sends, () => work(store)))
+    return closing(granted, (store) => sendingIf(context, store, sends, () => work(store)))
   }
   const identity = findIdentity(environment)
   if (identity === undefined) throw new StoreError('not_a_store', 'There is no store yet')
   const opened = await openStore({ directory, stateDirectory, identity, signal })
-  return closing(opened, (store) => sending(context, store, sends, () => work(store)))
+  return closing(opened, (store) => sendingIf(context, store, sends, () => work(store)))
 }
 
 /** An answer that the agent program adds to the conversation. */
@@ -173,6 +173,7 @@ async function syncAndReport(context: Context, store: MemoryStore, endMs: number
     if (error === undefined) failures.delete(remote)
     else failures.set(remote, lineOf(error))
   }
+  const { startSending, unsentError } = await import('../store/sending.ts')
   const sends = { actor: 'gitlocket-hook', everyMs: DAY_MS, endMs, report }
   const unsent = await startSending(context, store, sends)()
   for (const one of unsent) failures.set(one.remote, lineOf(unsentError(one)))

@@ -30,8 +30,7 @@ export async function openByGrant(
 }
 
 /** An error of a command that a grant does not allow. */
-export function refusedToHolder({ environment }: Context, error: unknown): unknown {
-  if (environment.grant === undefined) return error
+export function refusedToHolder(error: unknown): unknown {
   return withHint(error, 'permission_denied', 'Run it on a device of the store') ?? error
 }
 

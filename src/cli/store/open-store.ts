@@ -18,8 +18,7 @@ import { withProgress } from '../terminal/progress.ts'
 import { findRolledBack, rolledBackLines } from '../text/rolled-back.ts'
 import { clockNotice, timeFormat } from '../text/times.ts'
 import { listOf } from '../text/words.ts'
-import { openByGrant, refusedToHolder } from './granted.ts'
-import { sending, type Sends } from './sending.ts'
+import type { Sends } from './sending.ts'
 import {
   findVanished,
   firstStore,
@@ -76,10 +75,11 @@ export async function withStore<T>(
   work: (store: MemoryStore) => Promise<T>,
   { sends, ...accepting }: Accepting & { readonly sends?: Sends | undefined } = {},
 ): Promise<T> {
+  const { environment } = context
   const { store, leave } = await open(context, accepting)
   try {
     return await closing(store, async () => {
-      const result = await sending(context, store, sendsOf(context, sends), () => work(store))
+      const result = await sendingIf(context, store, sends, () => work(store))
       const { clockLeap } = store.maintenance
       const notice = clockLeap === undefined ? [] : [clockNotice(context, clockLeap)]
       // A command may open the store twice.
@@ -87,7 +87,8 @@ export async function withStore<T>(
       return result
     })
   } catch (error) {
-    throw refusedToHolder(context, error)
+    if (environment.grant === undefined) throw error
+    throw (await import('./granted.ts')).refusedToHolder(error)
   } finally {
     await leave()
   }
@@ -99,6 +100,7 @@ type Accepting = Pick<OpenOptions, 'acceptRolledBack'>
 async function open(context: Context, accepting: Accepting) {
   const { environment } = context
   if (environment.grant !== undefined) {
+    const { openByGrant } = await import('./granted.ts')
     const store = await openByGrant(context, environment.grant)
     return { store, leave: async () => undefined }
   }
@@ -119,8 +121,17 @@ async function open(context: Context, accepting: Accepting) {
 }
 
 /** The machine of a grant's holder may vanish at any time: every command sends what it writes. */
-function sendsOf({ environment }: Context, sends: Sends | undefined): Sends | undefined {
-  return sends ?? (environment.grant && { actor: 'gitlocket' })
+export async function sendingIf<T>(
+  context: Context,
+  store: MemoryStore,
+  sends: Sends | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  const how = sends ?? (context.environment.grant && { actor: 'gitlocket' })
+  // Loaded on demand, as all here that has to do with grants: most commands send nothing.
+  return how === undefined
+    ? work()
+    : (await import('./sending.ts')).sending(context, store, how, work)
 }
 
 /** As `withStore`; `audited` answers for an auditor, who cannot open the store. */

@@ -14,7 +14,7 @@ import { atOnce } from '../../time-slice.ts'
 import { readCommitBytes } from '../commits/decoded-commit.ts'
 import { beforeBeginning } from '../history/beginning-entry.ts'
 import { hasObject, type ObjectSource } from '../snapshot/git-reads.ts'
-import { type CloneBeginning, beginningOf, floorOf } from '../verify/beginning.ts'
+import { type CloneBeginning, beginningOf, checkGranted, floorOf } from '../verify/beginning.ts'
 import { localPlaces, type StoreEnvironment, type StorePlaces } from './open-options.ts'
 import type { StoreSource } from './store-id.ts'
 
@@ -53,6 +53,11 @@ export class GrantedFiles {
   async forgetStart(): Promise<void> {
     this.#disk.remove(this.#start)
     await this.#disk.syncDirectory(this.#caches)
+  }
+
+  /** Throws `grant_expired` unless the grant of an identity holds at a state, at a time. */
+  check(...asked: Parameters<typeof checkGranted>): void {
+    checkGranted(...asked)
   }
 
   /** Opens the kept wraps. Throws `wrong_key` if they are missing, and what `learn` throws. */

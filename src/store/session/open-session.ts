@@ -13,10 +13,9 @@ import type { OwnFiles } from '../local/own-files.ts'
 import type { CacheOwner } from '../local/sealed-cache.ts'
 import { findState } from '../local/state-cache.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
-import { type CloneBeginning, checkGranted } from '../verify/beginning.ts'
+import type { CloneBeginning } from '../verify/beginning.ts'
 import { verifyDescent, verifyHistory } from '../verify/verify.ts'
 import { keepUp, pin } from './freshness.ts'
-import { GrantedFiles } from './granted.ts'
 import { environmentOf, localFiles, type OpenOptions, unlockOf } from './open-options.ts'
 import { StoreSession } from './session.ts'
 import { checkIsHead } from './steady-head.ts'
@@ -38,13 +37,14 @@ export async function openSession(
   const opened = await openHeadKeyring(objects, storeId, unlockOf(options), head, signal)
   const source = { objects, storeId, epochs: opened.epochs, identity }
   const { grant } = identity
-  const granted = grant && new GrantedFiles(options, storeId)
+  // Loaded on demand: few identities hold a grant.
+  const granted = grant && new (await import('./granted.ts')).GrantedFiles(options, storeId)
   const beginning = grant && granted?.findBeginning(source, grant)
   const known =
     verifiedAt(options, objects, head) ?? (await resume(source, { caches, files }, head, options))
   const found = known ?? (await startOver(source, head, options, beginning))
   const { snapshot } = found
-  if (grant !== undefined) checkGranted(snapshot, identity, clock())
+  granted?.check(snapshot, identity, clock())
   if (options.acceptRolledBack !== true) await keepUp(source, anchor, snapshot)
   const parts = { ...found, ...local, beginning, objects, storeId, identity, epochs: opened.epochs }
   const environment = { cacheBudget, indexBudget, clock, random, stretch, guard, granted }

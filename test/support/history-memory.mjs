@@ -3,6 +3,7 @@
 // memories.
 
 import { createHash } from 'node:crypto'
+import { History } from '../../dist/store/history/history.js'
 import { HeldHistory } from '../../dist/store/session/held-history.js'
 
 const [commits = 0, memories = 1] = process.argv.slice(2).map(Number)
@@ -52,6 +53,7 @@ async function main() {
   const empty = used()
   const kept = { written: 0 }
   const held = new HeldHistory({
+    begin: () => new History(),
     read: async (into) => fill(into),
     alone: (work) => work(),
     write: async (what) => {

@@ -142,6 +142,18 @@ describe('programs that run on', () => {
     expect(headOf(remote)).not.toBe(before)
   })
 
+  test('the hooks of a session begin, and sync at its end', async () => {
+    const input = JSON.stringify({ session_id: 's1' })
+    const { granter, holder } = await given()
+    const begun = await holder.run(['hook', 'session-start'], { input })
+    expect([begun.exitCode, begun.stderr]).toEqual([0, ''])
+    await granter.ok('create', 'later.md', '--text', 'later')
+    await granter.ok('sync')
+    const done = await holder.run(['hook', 'session-end'], { input })
+    expect([done.exitCode, done.stderr]).toEqual([0, ''])
+    expect(await holder.ok('cat', 'later.md')).toBe('later')
+  })
+
   test('a program that closes the default store has sent', async () => {
     const { holder, remote } = await given()
     const before = headOf(remote)

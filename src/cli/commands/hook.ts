@@ -14,7 +14,6 @@ import { readPlainInput } from '../machine/files.ts'
 import { findObject, isObject, type JsonObject } from '../machine/json.ts'
 import { noteAgentSession, sessionId } from '../setup/agent-session.ts'
 import { closing, sendingIf } from '../store/open-store.ts'
-import type { Sends } from '../store/sending.ts'
 import { errorText } from '../terminal/output.ts'
 import { timeAgo } from '../text/times.ts'
 import { countText, sizeText } from '../text/words.ts'
@@ -122,19 +121,16 @@ async function withStore<T>(
   context: Context,
   signal: AbortSignal,
   work: (store: MemoryStore) => Promise<T>,
-  sends?: Sends,
 ): Promise<T> {
   const { environment } = context
   const { storeDirectory: directory, stateDirectory, grant } = environment
   if (grant !== undefined) {
     const { openByGrant } = await import('../store/granted.ts')
-    const granted = await openByGrant(context, grant, signal)
-    return closing(granted, (store) => sendingIf(context, store, sends, () => work(store)))
+    return closing(await openByGrant(context, grant, signal), work)
   }
   const identity = findIdentity(environment)
   if (identity === undefined) throw new StoreError('not_a_store', 'There is no store yet')
-  const opened = await openStore({ directory, stateDirectory, identity, signal })
-  return closing(opened, (store) => sendingIf(context, store, sends, () => work(store)))
+  return closing(await openStore({ directory, stateDirectory, identity, signal }), work)
 }
 
 /** An answer that the agent program adds to the conversation. */
@@ -201,11 +197,10 @@ async function saveFile(context: Context, input: Input): Promise<Answer> {
   const { hasMirrors, saveWrittenFile } = await import('../mirror/written-file.ts')
   if (!hasMirrors(context)) return nothing
   const signal = new AbortController().signal
-  const save = (store: MemoryStore): Promise<unknown> =>
-    saveWrittenFile(context, store, { file, session })
-  const isSent = input.flag('sync') || context.environment.grant !== undefined
-  const sends = isSent ? { actor: 'gitlocket-hook' } : undefined
-  await withStore(context, signal, save, sends)
+  const sends = input.flag('sync') ? { actor: 'gitlocket-hook' } : undefined
+  await withStore(context, signal, (store) =>
+    sendingIf(context, store, sends, () => saveWrittenFile(context, store, { file, session })),
+  )
   return nothing
 }
 

@@ -45,21 +45,22 @@ const unreachable: ReadonlyMap<string, string> = new Map([
 ])
 const cut = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'HPE_INVALID_EOF_STATE'])
 
-/** The error of a connection to an https host. */
-export function connectionFailure(error: unknown): StoreError {
+/** The error of a connection to an https host, or to a proxy. */
+export function connectionFailure(error: unknown, peer = 'the remote'): StoreError {
+  const failed = (kind: ErrorCode, problem: string): StoreError => failure(kind, problem, peer)
   if (error instanceof StoreError) return error
   const code = codeOf(error)
-  if (cut.has(code)) return cutOff()
+  if (cut.has(code)) return cutOff(peer)
   const problem = unreachable.get(code)
-  if (problem !== undefined) return failure('remote_unreachable', `cannot be reached: ${problem}`)
+  if (problem !== undefined) return failed('remote_unreachable', `cannot be reached: ${problem}`)
   if (/CERT_(?:HAS_EXPIRED|NOT_YET_VALID)/.test(code)) {
-    return failure('remote_expired', `has a certificate that is not valid today (${code})`)
+    return failed('remote_expired', `has a certificate that is not valid today (${code})`)
   }
   if (/CERT|TLS|SSL|ALTNAME|SIGNATURE/.test(code)) {
-    return failure('remote_untrusted', `cannot be trusted: its certificate is refused (${code})`)
+    return failed('remote_untrusted', `cannot be trusted: its certificate is refused (${code})`)
   }
-  if (code.startsWith('HPE_')) return failure('remote_protocol', 'does not speak HTTP')
-  return failure('remote_unreachable', `cannot be reached${code === '' ? '' : ` (${code})`}`)
+  if (code.startsWith('HPE_')) return failed('remote_protocol', 'does not speak HTTP')
+  return failed('remote_unreachable', `cannot be reached${code === '' ? '' : ` (${code})`}`)
 }
 
 /** An answer with a status other than 200. */
@@ -103,8 +104,8 @@ function otherStatus(status: number): readonly [ErrorCode, string] {
   return ['remote_protocol', 'does not answer like a git server']
 }
 
-function failure(code: ErrorCode, problem: string): StoreError {
-  return new StoreError(code, `The remote ${problem}`)
+function failure(code: ErrorCode, problem: string, peer = 'the remote'): StoreError {
+  return new StoreError(code, `T${peer.slice(1)} ${problem}`)
 }
 
 function codeOf(error: unknown): string {

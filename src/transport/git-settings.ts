@@ -1,11 +1,10 @@
 // What a connection takes from the user: the environment for child processes, and the settings of
 // git, as git itself reads them outside of every repository, since what a repository names is not
-// trusted (THREAT-MODEL T22). Without git, no setting applies. HTTP proxies are not supported: the
-// error of a failed connection names one that is configured. Must not change anything.
+// trusted (THREAT-MODEL T22). Without git, no setting applies. Must not change anything.
 
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
-import { StoreError, hasCode } from '../errors.ts'
+import { StoreError } from '../errors.ts'
 import { harmless } from './failures.ts'
 import type { ProcessEnvironment } from './remote-access.ts'
 import { cancelled, type Patience } from './stall.ts'
@@ -41,13 +40,18 @@ const systemBundles: readonly string[] = [
   '/etc/ssl/cert.pem',
 ]
 
-/** A setting; undefined if it is absent. Throws `git_config_invalid` or `cancelled`. */
+/**
+ * A setting, or the one for a URL; undefined if it is absent. Throws `git_config_invalid` or
+ * `cancelled`.
+ */
 export function findGitSetting(
   name: string,
   environment: ProcessEnvironment | undefined,
   patience: Patience,
+  url?: string,
 ): Promise<string | undefined> {
-  return askGit(['--get', name], environment, patience)
+  const question = url === undefined ? ['--get', name] : ['--get-urlmatch', name, url]
+  return askGit(question, environment, patience)
 }
 
 /** Throws `git_config_invalid` if git cannot read its settings. */
@@ -72,8 +76,11 @@ export async function findCertificates(
     askGit(['--type=path', '--get-urlmatch', name, url], environment, patience)
   const file = await findPath('http.sslCAInfo')
   const directory = await findPath('http.sslCAPath')
-  const { GIT_SSL_CAPATH: path, SSL_CERT_FILE: bundle } = environment
-  const files = [file, bundle, ...systemBundles].flatMap((name) => name ?? [])
+  const { GIT_SSL_CAINFO: own, GIT_SSL_CAPATH: path } = environment
+  // Sandboxes whose proxy answers in place of hosts name its certificate here.
+  const { SSL_CERT_FILE: bundle, NODE_EXTRA_CA_CERTS: extra } = environment
+  const named = [own, file, bundle, extra]
+  const files = [...named, ...systemBundles].flatMap((name) => name ?? [])
   const directories = [directory, path].flatMap((name) => name ?? [])
   const texts = [...files, ...directories.flatMap(filesIn)].map(readCertificates)
   const found = texts.filter((text) => text !== '')
@@ -111,9 +118,9 @@ function askGit(
     execFile('git', words, { ...how, encoding: 'utf8' }, (error, stdout, stderr) => {
       if (signal?.aborted === true) reject(cancelled())
       // 1: there is no such setting. A missing git has no settings.
-      else if (error === null || typeof error.code !== 'number' || error.code === 1) {
-        resolve(stdout.replace(/\n$/, '') || undefined)
-      } else reject(invalidSettings(stderr))
+      else if (error === null) resolve(stdout.replace(/\n$/, ''))
+      else if (typeof error.code !== 'number' || error.code === 1) resolve(undefined)
+      else reject(invalidSettings(stderr))
     })
   })
 }
@@ -125,47 +132,4 @@ function invalidSettings(stderr: string): StoreError {
     'git_config_invalid',
     `The configuration of git on this machine cannot be read (git reports: ${text})`,
   )
-}
-
-const gitMsMax = 2000
-
-/** Replaces a failure to connect to `url`, if a proxy is configured for it. */
-export async function withProxyHint(
-  error: unknown,
-  url: string,
-  environment: ProcessEnvironment = {},
-): Promise<unknown> {
-  if (!hasCode(error, 'remote_unreachable', 'remote_timeout')) return error
-  const source = findVariable(new URL(url), environment) ?? (await findSetting(url, environment))
-  if (source === undefined) return error
-  const advice = 'proxies are not supported: use ssh, or connect directly'
-  const hint = `${source} names a proxy, and ${advice}`
-  return new StoreError(error.code, `${error.message}; ${hint}`, { cause: error })
-}
-
-/** The variable from which curl, and so git, reads the proxy. */
-function findVariable(
-  { protocol, hostname }: URL,
-  environment: ProcessEnvironment,
-): string | undefined {
-  const exempt = environment['no_proxy'] ?? environment['NO_PROXY'] ?? ''
-  if (exempt.split(',').some((name) => isExempt(hostname, name.trim()))) return undefined
-  // Not HTTP_PROXY: in CGI programs a request header can set it, so curl ignores it.
-  const specific = protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy']
-  return [...specific, 'all_proxy', 'ALL_PROXY'].find((name) => (environment[name] ?? '') !== '')
-}
-
-function isExempt(host: string, name: string): boolean {
-  const bare = name.replace(/^\./, '')
-  return name === '*' || (bare !== '' && (host === bare || host.endsWith(`.${bare}`)))
-}
-
-/** `http.proxy`, including one for this host only. */
-function findSetting(url: string, environment: ProcessEnvironment): Promise<string | undefined> {
-  const how = { cwd: '/', env: childEnvironment(environment), timeout: gitMsMax }
-  return new Promise((resolve) => {
-    execFile('git', ['config', '--get-urlmatch', 'http.proxy', url], how, (_, stdout) => {
-      resolve(stdout.trim() === '' ? undefined : 'http.proxy of git')
-    })
-  })
 }

@@ -2,20 +2,14 @@
 // and never sends credentials to another host; refuses compressed and oversized answers; ends a
 // stalled request. Must not know what the bodies mean.
 
-import {
-  Agent as HttpAgent,
-  type IncomingMessage,
-  request as requestHttp,
-  type RequestOptions,
-} from 'node:http'
-import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
-import { rootCertificates } from 'node:tls'
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import { concatBytes } from '../bytes.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import { Authenticator } from './credentials.ts'
 import { connectionFailure, type Refusal, statusFailure, secretForms } from './failures.ts'
-import { checkGitSettings, findCertificates, withProxyHint } from './git-settings.ts'
+import { checkGitSettings, findCertificates } from './git-settings.ts'
 import { PacketReader, protocolError, textOf } from './pkt-line.ts'
+import { type Headers, Route, userAgent } from './proxy.ts'
 import type { Credentials, ProcessEnvironment, RemoteAccess } from './remote-access.ts'
 import type { HttpUrl } from './remote-url.ts'
 import { awaitMoved, drained, moving, type Patience } from './stall.ts'
@@ -33,33 +27,27 @@ const redirectsMax = 5
 /** The largest answer that only describes an error. */
 const errorBytesMax = 16_384
 
-type Headers = Readonly<Record<string, string>>
-
 interface Outgoing {
   readonly method: string
   readonly headers: Headers
   readonly body?: AsyncIterable<Uint8Array>
 }
 
-const agentOptions = { keepAlive: true, maxSockets: 1 }
 /**
  * A connection that was idle for longer is not used again: the host may have closed it while this
  * thread was packing, which a request would notice when it is too late to send it again.
  */
 const idleMsMax = 1000
 
-/** Trusts these certificates, too. */
-function secureAgent(authorities: string | undefined): HttpsAgent {
-  const more = authorities && { ca: [...rootCertificates, authorities] }
-  return new HttpsAgent({ ...agentOptions, ...more })
-}
-
 export class HttpWire implements RemoteWire {
   readonly #origin: string
   readonly #service: Service
   readonly #patience: Patience
   readonly #environment: ProcessEnvironment | undefined
-  #agent: HttpAgent
+  /** To the host of the latest request. */
+  #route: Route | undefined
+  /** Certificates to trust in addition to those of the platform. */
+  #authorities: string | undefined
   /** Whether other certificates have been looked for, or are not to be. */
   #trustsAll: boolean
   readonly #authenticator: Authenticator
@@ -84,14 +72,12 @@ export class HttpWire implements RemoteWire {
     this.#patience = patience
     this.#environment = access.environment
     this.#authenticator = new Authenticator(access, parsed, patience)
-    const { certificateAuthorities: authorities } = access
-    this.#trustsAll = authorities !== undefined && authorities !== ''
-    this.#agent =
-      parsed.protocol === 'https:' ? secureAgent(authorities) : new HttpAgent(agentOptions)
+    this.#authorities = access.certificateAuthorities
+    this.#trustsAll = (this.#authorities ?? '') !== ''
   }
 
   get secrets(): readonly string[] {
-    const { secrets } = this.#authenticator
+    const secrets = [...this.#authenticator.secrets, ...(this.#route?.secrets ?? [])]
     return this.#credentials === undefined
       ? secrets
       : [...secrets, ...secretForms(this.#credentials)]
@@ -138,7 +124,7 @@ export class HttpWire implements RemoteWire {
   }
 
   async close(): Promise<void> {
-    this.#agent.destroy()
+    this.#route?.destroy()
   }
 
   #authorization(): Headers {
@@ -194,8 +180,8 @@ export class HttpWire implements RemoteWire {
       this.#trustsAll = true
       const found = await findCertificates(url, this.#environment, this.#patience)
       if (found === undefined) throw error
-      this.#agent.destroy()
-      this.#agent = secureAgent(found)
+      this.#authorities = found
+      this.#route?.trust(found)
       return await this.#send(url, how)
     }
   }
@@ -204,33 +190,38 @@ export class HttpWire implements RemoteWire {
   async #send(url: string, how: Outgoing): Promise<IncomingMessage> {
     const headers: Record<string, string> = {
       ...how.headers,
-      // Hosts recognise git by this name, and answer other clients with a page.
-      'user-agent': 'git/gitlocket',
+      'user-agent': userAgent,
       'accept-encoding': 'identity',
     }
     if (this.#isElsewhere()) delete headers['authorization']
-    const options: RequestOptions = { method: how.method, headers, agent: this.#agentFor(url) }
-    if (performance.now() - this.#idleSince > idleMsMax) this.#agent.destroy()
-    const start = url.startsWith('https:') ? requestHttps : requestHttp
-    const request = start(url, options)
+    const route = await this.#routeTo(url)
+    if (performance.now() - this.#idleSince > idleMsMax) route.destroy()
+    const request = route.request(url, how.method, headers)
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
       request.once('response', resolve)
-      request.once('error', (error) => reject(connectionFailure(error)))
+      request.once('error', (error) => reject(connectionFailure(error, route.peer)))
     })
     try {
       const sent = this.#write(request, how.body)
       // A refusal may arrive before everything is sent.
-      return await awaitAnswer(answered, sent, this.#patience)
+      const answer = await awaitAnswer(answered, sent, this.#patience)
+      route.check(answer)
+      return answer
     } catch (error) {
       request.destroy()
-      throw await withProxyHint(error, url, this.#environment)
+      throw route.explained(error)
     }
   }
 
-  async #write(
-    request: ReturnType<typeof requestHttp>,
-    body: AsyncIterable<Uint8Array> | undefined,
-  ): Promise<void> {
+  async #routeTo(url: string): Promise<Route> {
+    if (this.#route?.origin === new URL(url).origin) return this.#route
+    this.#route?.destroy()
+    const [environment, patience] = [this.#environment, this.#patience]
+    this.#route = await Route.find(url, { environment, patience, authorities: this.#authorities })
+    return this.#route
+  }
+
+  async #write(request: ClientRequest, body: AsyncIterable<Uint8Array> | undefined): Promise<void> {
     for await (const chunk of body ?? []) {
       if (request.destroyed) return
       if (request.write(chunk)) continue
@@ -252,11 +243,6 @@ export class HttpWire implements RemoteWire {
 
   #isElsewhere(): boolean {
     return new URL(this.#base).origin !== this.#origin
-  }
-
-  /** The agent fits the first host's protocol, and may have extra certificate authorities. */
-  #agentFor(url: string): HttpAgent | undefined {
-    return new URL(url).protocol === new URL(this.#origin).protocol ? this.#agent : undefined
   }
 }
 

@@ -201,6 +201,6 @@ export function protocolError(problem: string): StoreError {
   return new StoreError('remote_protocol', `The remote does not speak git's protocol: ${problem}`)
 }
 
-export function cutOff(cause?: unknown): StoreError {
-  return new StoreError('remote_unreachable', 'The connection to the remote was cut off', { cause })
+export function cutOff(peer = 'the remote'): StoreError {
+  return new StoreError('remote_unreachable', `The connection to ${peer} was cut off`)
 }

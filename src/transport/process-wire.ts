@@ -72,7 +72,7 @@ async function sshCommandOf(
   if (sshCommand !== undefined) return sshCommand
   const { GIT_SSH_COMMAND: command = '', GIT_SSH: program = '' } = environment
   const line = command || (await findGitSetting('core.sshCommand', environment, patience))
-  if (line !== undefined) return shellCommand(line)
+  if (line) return shellCommand(line)
   return [program || 'ssh']
 }
 

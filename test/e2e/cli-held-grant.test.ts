@@ -3,11 +3,18 @@
 
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openDefaultStore } from '../../src/index.ts'
 import { bareRemote } from '../support/clones.ts'
-import { git } from '../support/temporary.ts'
+import { makeCertificate, startGitServer } from '../support/git-server.ts'
+import { startProxy } from '../support/proxy.ts'
+import { git, temporaryDirectory } from '../support/temporary.ts'
+import { requires } from '../support/tools.ts'
 import { ended, type Home, newHome, newHomeWithStore } from './cli-process.ts'
+
+const openssl = requires('openssl')
 
 interface Given {
   readonly granter: Home
@@ -106,6 +113,27 @@ test('a reader is told that it may not write, and nothing is kept', async () => 
   expect(headOf(remote)).toBe(before)
   expect(await holder.ok('ls')).toBe('notes/\n')
 })
+
+test.skipIf(openssl.missing)(
+  `a sandbox whose traffic has to use a proxy begins and sends${openssl.note}`,
+  async () => {
+    const { granter, holder, remote } = await given()
+    const tls = makeCertificate()
+    const { url } = await startGitServer({ repository: remote, tls })
+    const proxy = await startProxy()
+    const file = join(temporaryDirectory(), 'ca.pem')
+    writeFileSync(file, tls.cert)
+    const variables = { HTTPS_PROXY: `http://${proxy.at}`, SSL_CERT_FILE: file, NO_PROXY: '' }
+    Object.assign(holder.variables, { ...variables, GITLOCKET_REMOTE: url })
+    expect(await holder.ok('cat', 'notes/a.md')).toBe('first')
+    await holder.ok('create', 'notes/c.md', '--text', 'through a proxy')
+    expect(new Set(proxy.seen.map(([method, target]) => `${method} ${target}`))).toEqual(
+      new Set([`CONNECT ${new URL(url).host}`]),
+    )
+    await granter.ok('sync')
+    expect(await granter.ok('cat', 'notes/c.md')).toBe('through a proxy')
+  },
+)
 
 test('no program that is started has the grant', async () => {
   const { holder } = await given()

@@ -1,7 +1,7 @@
 // The way to a host: redirects, certificates, programs that hang or are not there. Nothing is left
 // behind, and nothing of ours is told to them.
 
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import {
@@ -24,14 +24,13 @@ import {
   startGitServer,
 } from '../support/git-server.ts'
 import { startSshServer } from '../support/ssh-server.ts'
-import { sharedDirectory, temporaryDirectory } from '../support/temporary.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
 import { listRemote } from '../support/transfer.ts'
 
 const openssl = requires('openssl')
 const sshd = requires('sshd')
 const { repository } = sharedRemotes()
-const directory = sharedDirectory()
 
 describe('a redirect', () => {
   test.each<[string, string]>([
@@ -53,40 +52,6 @@ describe('a redirect', () => {
       message: expect.stringMatching(/redirects/),
     })
   })
-})
-
-describe('a proxy, which is not used,', () => {
-  const url = 'http://127.0.0.1:1/x'
-
-  test.each<[string, NodeJS.ProcessEnv]>([
-    ['http_proxy', { http_proxy: 'http://proxy.example:3128' }],
-    ['ALL_PROXY', { ALL_PROXY: 'socks5://me:secret@proxy.example', no_proxy: 'example.org' }],
-    ['http.proxy of git', gitConfigWith('[http]\n\tproxy = http://proxy.example\n')],
-    ['http.proxy of git', gitConfigWith(`[http "${url}"]\n\tproxy = http://proxy.example\n`)],
-  ])('is named where the host cannot be reached: %s', async (place, variables) => {
-    const access = { url, environment: { ...environment, ...variables } }
-    const error = await failureOf(listRemote(access))
-    expect(error).toMatchObject({
-      code: 'remote_unreachable',
-      message: expect.stringMatching(new RegExp(`refuses connections; ${place} names a proxy`)),
-    })
-    expect(error.message).not.toMatch(/secret|example/)
-  })
-
-  test.each<[string, NodeJS.ProcessEnv]>([
-    ['for another scheme', { https_proxy: 'http://proxy.example' }],
-    ['for other hosts', { http_proxy: 'http://proxy.example', NO_PROXY: 'localhost, 127.0.0.1' }],
-    ['for another host', gitConfigWith('[http "https://b.example"]\n\tproxy = http://proxy\n')],
-  ])('is not named where it is %s', async (_, variables) => {
-    const access = { url, environment: { ...environment, ...variables } }
-    expect((await failureOf(listRemote(access))).message).toMatch(/refuses connections$/)
-  })
-
-  function gitConfigWith(text: string): NodeJS.ProcessEnv {
-    const file = join(mkdtempSync(`${directory}/`), 'config')
-    writeFileSync(file, text)
-    return { GIT_CONFIG_GLOBAL: file }
-  }
 })
 
 describe('the connection', () => {

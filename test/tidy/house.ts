@@ -7,11 +7,11 @@ import type { SourceFile } from './source.ts'
 
 /** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
-  'lines of src': 113_500,
+  'lines of src': 113_700,
   'files of src': 690,
-  'lines of test and scripts': 131_000,
+  'lines of test and scripts': 131_500,
   'percent of lines in src that are statements, at least': 50,
-  'files of src with one importer': 172,
+  'files of src with one importer': 173,
   'files of src of at most 40 lines': 48,
   'files side by side in a folder': 32,
   'files in the root of src/cli': 8,

@@ -165,7 +165,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   ],
   'node:http': ['server', 'transport'],
   'node:https': ['server', 'transport'],
-  'node:net': ['src/disk/life-socket.ts'],
+  'node:net': ['src/disk/life-socket.ts', 'src/transport/proxy.ts'],
   'node:os': ['home', 'cli', 'tour', 'src/store/verify/commit-checkers.ts'],
   'node:path': ['disk', 'git', 'store', 'home', 'hosting', 'cli', 'tour'],
   'node:process': [

@@ -130,6 +130,9 @@ export const variables: Readonly<Record<string, string>> = {
   GIT_SSL_CAINFO:
     'A file with certificates (PEM) to trust for https remotes, added to the usual ones; else ' +
     '`http.sslCAInfo` and `http.sslCAPath` of git, also for one address, and those of the system',
+  'HTTPS_PROXY, ALL_PROXY, NO_PROXY':
+    'The HTTP proxy for https remotes, and the hosts that need none, as for git and curl, also ' +
+    'in lower case; `http.proxy` of git takes precedence',
   'VISUAL, EDITOR': 'The editor of `edit`',
   'GITLOCKET_PAGER, PAGER':
     'The pager for long answers on a terminal, `cat` for none; else `less -FRX`',

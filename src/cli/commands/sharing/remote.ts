@@ -27,9 +27,9 @@ export const commands: readonly Command[] = [
       'The url is https://…, ssh://…, user@host:path, file://… or an absolute path. If ' +
         '#memstore_… follows, as for `join`, it must be the id of this store. No remote is ' +
         'contacted.',
-      'Of the settings of git, those of credentials, `core.sshCommand`, `http.sslCAInfo` and ' +
-        '`http.sslCAPath` hold. These have no effect: `url.<base>.insteadOf` and ' +
-        '`pushInsteadOf`, `http.extraHeader`, `http.sslVerify`, `http.sslCert`, `http.proxy`, ' +
+      'Of the settings of git, those of credentials, `core.sshCommand`, `http.sslCAInfo`, ' +
+        '`http.sslCAPath` and `http.proxy` hold. These have no effect: `url.<base>.insteadOf` ' +
+        'and `pushInsteadOf`, `http.extraHeader`, `http.sslVerify`, `http.sslCert`, ' +
         '`core.askPass`, and the configuration of a repository itself.',
     ],
     run: remoteAdd,

@@ -3,7 +3,9 @@
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Oid } from '../../src/git/objects/object.ts'
+import { verifyBegun, verifyHistory } from '../../src/store/verify/verify.ts'
 import { fields } from '../support/forge-fault.ts'
+import { idOf } from '../support/forge-seal.ts'
 import type { Forge } from '../support/forge.ts'
 import {
   accepted,
@@ -14,6 +16,7 @@ import {
   verdicts,
   version,
 } from '../support/standard-forge.ts'
+import { readOnlyObjects, verdictOf } from '../support/verdict.ts'
 
 let standard: Forge
 beforeAll(async () => {
@@ -162,5 +165,59 @@ describe('T13: a redaction that may not be is refused', () => {
     forging(forge)
     forge.rewrite(gone)
     expect(await verdicts(forge)).toEqual(refused(code))
+  })
+})
+
+describe('T13: above the state at which a clone begins', () => {
+  const later = [nextRow, { ...nextRow, content: 'delta\n', versionId: idOf('later') }] as const
+  const erased = new Set([version.next])
+
+  /** The verdict of a holder whose clone begins at the commit of this height. */
+  async function verdictFrom(
+    forge: Forge,
+    height: number,
+    attested: readonly string[] = [],
+  ): Promise<string> {
+    const { evidence, entries } = forge
+    const { objects, ...rest } = evidence
+    const source = { ...rest, objects: readOnlyObjects(objects, evidence.head) }
+    const { snapshot } = await verifyHistory(source, entries[height]?.oid ?? '')
+    const begun = snapshot.with({ redacted: new Set(attested.map((id) => forge.idOf(id))) })
+    return verdictOf(async () => {
+      expect(await verifyBegun(source, begun, evidence.head)).toBeDefined()
+    })
+  }
+
+  function changed(): { readonly forge: Forge; readonly height: number } {
+    const forge = standard.fork()
+    const height = forge.entries.length - 1
+    for (const row of later) forge.change([row])
+    return { forge, height }
+  }
+
+  test('a redaction of a later version is accepted, and rewritten commits alone', async () => {
+    const { forge, height } = changed()
+    forge.redact([[memory.a, version.next]])
+    expect(await verdictFrom(forge, height)).toBe('redaction_undone')
+    forge.rewrite(erased)
+    expect(await verdictFrom(forge, height)).toBe('accepted')
+  })
+
+  test('commits that are rewritten without one are refused', async () => {
+    const { forge, height } = changed()
+    forge.rewrite(erased)
+    expect(await verdictFrom(forge, height)).toBe('detail_missing')
+  })
+
+  test('a redaction of an earlier version needs the word of the granter', async () => {
+    const forge = standard.fork()
+    const height = forge.entries.length - 1
+    forge.redact(targets)
+    expect(await verdictFrom(forge, height)).toBe('redact_target')
+    expect(await verdictFrom(forge, height, [...gone])).toBe('accepted')
+    const current = [[memory.b, version.b1]] as const
+    const other = standard.fork()
+    other.redact(current)
+    expect(await verdictFrom(other, height, [version.b1])).toBe('redact_target')
   })
 })

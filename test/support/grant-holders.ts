@@ -14,8 +14,8 @@ import {
 import type { EpochKeys } from '../../src/keys/epoch.ts'
 import { makeStart, openStart } from '../../src/keys/start.ts'
 import { decodeWraps, grantKeysOf, openWraps, parseGrant } from '../../src/keys/wraps.ts'
-import { bareRemote, type Clone, firstClone, put, sync } from './clones.ts'
-import { author, leastStretch } from './stores.ts'
+import { bareRemote, type Clone, firstClone, joinClone, put, sync, syncAll } from './clones.ts'
+import { author, leastStretch, newStore } from './stores.ts'
 import { git, gitBytes, temporaryDirectory } from './temporary.ts'
 
 const holderAgent = {
@@ -46,6 +46,39 @@ export async function giveMore(
 ): Promise<Pick<GrantWorld, 'grant' | 'grantId'>> {
   const { text, grantId } = await store.as(author).grants.give({ role, label: 'ci' })
   return { grant: text, grantId }
+}
+
+const HOUR = 3_600_000
+
+export interface Floored {
+  readonly world: GrantWorld
+  readonly old: Clone
+  readonly older: Clone
+}
+
+/** A start with a floor, a clone that parted above the floor, and one that parted below it. */
+export async function floored(): Promise<Floored> {
+  let now = Date.now() - 26 * HOUR
+  const clock = (): number => now
+  const { store, place } = await newStore({ clock })
+  const granter: Clone = { store, place }
+  const url = bareRemote()
+  await store.remotes.add('origin', url)
+  await put(granter, '/a.md', 'first\n')
+  await sync(granter)
+  const older = await joinClone(granter, url)
+  await syncAll([granter, older])
+  for (let n = 0; n < 30; n += 1) await put(granter, '/b.md', `text ${n}`)
+  now += 25 * HOUR
+  await put(granter, '/c.md', 'above the floor\n')
+  await sync(granter)
+  const old = await joinClone(granter, url)
+  await syncAll([granter, old])
+  for (let n = 0; n < 60; n += 1) await put(granter, '/d.md', `text ${n}`)
+  await sync(granter)
+  const given = await giveMore(granter)
+  now = Date.now()
+  return { world: { url, granter, ...given }, old, older }
 }
 
 export type HolderPlace = Pick<GrantedOptions, 'directory' | 'stateDirectory'>

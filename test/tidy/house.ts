@@ -9,7 +9,7 @@ import type { SourceFile } from './source.ts'
 const limits = {
   'lines of src': 113_700,
   'files of src': 690,
-  'lines of test and scripts': 131_500,
+  'lines of test and scripts': 132_800,
   'percent of lines in src that are statements, at least': 50,
   'files of src with one importer': 173,
   'files of src of at most 40 lines': 48,

@@ -5,7 +5,7 @@
 import { resolve } from 'node:path'
 import { toHex } from '../../bytes.ts'
 import type { Random } from '../../crypto/random.ts'
-import type { Disk } from '../../disk/disk.ts'
+import { type Disk, makeDurableDirectory } from '../../disk/disk.ts'
 import { isHeldByLive, isOwnerFile, LockIdentity } from '../../disk/process-lock.ts'
 import { StoreError } from '../../errors.ts'
 
@@ -43,6 +43,7 @@ export class StagedClone {
     const state = `${repository}${STATE}`
     const identity = new LockIdentity(disk, state, this.#random)
     try {
+      await makeDurableDirectory(disk, parentOf(directory))
       disk.makeDirectory(state)
       // A concurrent join must see that this attempt is alive.
       await identity.write()

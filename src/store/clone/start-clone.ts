@@ -31,7 +31,7 @@ import { getBlob } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import { beginningOf, checkGranted, floorOf } from '../verify/beginning.ts'
 import type { CheckedCommit } from '../verify/checked-commit.ts'
-import { verifyDescent, verifyHistory } from '../verify/verify.ts'
+import { verifyBegun, verifyHistory } from '../verify/verify.ts'
 
 export interface StartCloneOptions extends StorePlaces, StoreEnvironment {
   readonly access: RemoteAccess
@@ -196,7 +196,7 @@ class StartClone {
         hasState ||= equalBytes(hash, start.state.record)
       }
       if (head === snapshot.head.commit && hasState) return snapshot
-      const verified = await verifyDescent(source, snapshot, head, { onCommit })
+      const verified = await verifyBegun(source, snapshot, head, { onCommit })
       // Another line of the store, or an older one: newer changes would be hidden.
       if (verified !== undefined && !hasState) throw lacksStateError()
       return verified

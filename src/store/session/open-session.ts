@@ -14,7 +14,7 @@ import type { CacheOwner } from '../local/sealed-cache.ts'
 import { findState } from '../local/state-cache.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CloneBeginning } from '../verify/beginning.ts'
-import { verifyDescent, verifyHistory } from '../verify/verify.ts'
+import { verifyBegun, verifyDescent, verifyHistory } from '../verify/verify.ts'
 import { keepUp, pin } from './freshness.ts'
 import { environmentOf, localFiles, type OpenOptions, unlockOf } from './open-options.ts'
 import { StoreSession } from './session.ts'
@@ -111,7 +111,7 @@ async function startOver(
   beginning: CloneBeginning | undefined,
 ): Promise<OpenedState> {
   if (beginning !== undefined) {
-    const snapshot = await verifyDescent(source, beginning.snapshot, head, options)
+    const snapshot = await verifyBegun(source, beginning.snapshot, head, options)
     if (snapshot === undefined) throw beforeBeginning()
     return { snapshot, cachedHeight: -1, counted: undefined, kept: undefined }
   }

@@ -25,7 +25,7 @@ import type { Snapshot } from '../snapshot/snapshot.ts'
 import { floorOf } from '../verify/beginning.ts'
 import type { CheckedCommit } from '../verify/checked-commit.ts'
 import { verifyRewritten } from '../verify/verify-rewritten.ts'
-import { verifyDescent, type VerifyOptions } from '../verify/verify.ts'
+import { verifyBegun, verifyDescent, type VerifyOptions } from '../verify/verify.ts'
 import { rewrittenError } from './refusals.ts'
 import { NewVersions, type RemoteHead, sourceWith } from './remote-history.ts'
 import type { SettingsOutcome } from './report.ts'
@@ -77,7 +77,7 @@ async function verifyFromFloor(
   const { source, how, found } = await beginWith(from, head, options)
   const beginning = await inSlices(floorOf(source, start))
   const { commit: oid, height } = beginning.snapshot.head
-  const snapshot = await verifyDescent(source, beginning.snapshot, head, how)
+  const snapshot = await verifyBegun(source, beginning.snapshot, head, how)
   if (snapshot === undefined) throw rewrittenError()
   return { ...found(), snapshot, base: { oid, height }, isSuccessor: false, beginning }
 }

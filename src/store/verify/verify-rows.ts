@@ -18,6 +18,8 @@ import type { CheckedCommit } from './checked-commit.ts'
 export interface VerifyContext extends CommitSource {
   /** R of FORMAT §8.1: every version that a redact record of this head names. */
   readonly redacted: ReadonlySet<string>
+  /** Those of them whose versions may be from before the state at which a clone begins. */
+  readonly attested?: ReadonlySet<string> | undefined
   readonly versions: KnownVersions
 }
 
@@ -185,7 +187,8 @@ function checkRedactTarget(
   mergeContext: MergeContext,
 ): void {
   const memoryId = context.versions.findMemory(row.versionId)
-  if (memoryId !== row.memoryId || mergeContext.isElsewhere(row.versionId)) {
+  const isEarlier = memoryId === undefined && context.attested?.has(row.versionId) === true
+  if ((memoryId !== row.memoryId && !isEarlier) || mergeContext.isElsewhere(row.versionId)) {
     refuse('redact_target', 'A redaction names a version that is not in its past')
   }
   const current = snapshot.current.get(row.memoryId)

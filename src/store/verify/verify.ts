@@ -105,6 +105,29 @@ export async function verifyDescent(
   return verifyForward(context, snapshot, found, options)
 }
 
+/**
+ * The same from the state at which a clone begins. It is the same commit after redactions above it,
+ * so that they have rewritten later commits alone. Redactions of earlier versions are refused, but
+ * for those that the snapshot has on the word of the device whose state it is.
+ */
+export async function verifyBegun(
+  source: CommitSource,
+  snapshot: Snapshot,
+  head: Oid,
+  options: VerifyOptions = {},
+): Promise<Snapshot | undefined> {
+  const { commit, height } = snapshot.head
+  const isKnown = (oid: Oid): boolean => oid === commit
+  const found = await findNewCommits(source, head, isKnown, height, options)
+  if (found?.base === undefined) return undefined
+  const { objects, storeId, epochs, identity } = source
+  const { redacted: attested } = snapshot
+  const redacted = new Set([...attested, ...found.redacted])
+  const versions = new VersionMap()
+  const context = { objects, storeId, epochs, identity, redacted, attested, versions }
+  return verifyForward(context, snapshot.with({ redacted }), found, options)
+}
+
 /** Verifies commits that descend from the snapshot's head; returns the snapshot at the last one. */
 export function verifyForward(
   context: VerifyContext,

@@ -3,9 +3,10 @@
 
 import { expect, test } from 'vitest'
 import { type MemoryStore, StoreError } from '../../../../src/index.ts'
-import { bareRemote, type Clone, joinClone, put, sync, syncAll } from '../../../support/clones.ts'
+import { type Clone, joinClone, put, sync } from '../../../support/clones.ts'
 import {
   create,
+  floored,
   givenGrant,
   giveMore,
   type GrantWorld,
@@ -16,10 +17,8 @@ import {
   syncHolder,
   writeAs,
 } from '../../../support/grant-holders.ts'
-import { author, contentsOf, newStore } from '../../../support/stores.ts'
+import { author, contentsOf } from '../../../support/stores.ts'
 import { copyDirectory, git, temporaryDirectory } from '../../../support/temporary.ts'
-
-const HOUR = 3_600_000
 
 async function redact({ store }: Clone, versionId: string): Promise<void> {
   await store.as(author).redact({ select: { versionIds: [versionId] }, reason: 'legal' })
@@ -63,6 +62,25 @@ test('follows a redaction above its state and continues', async () => {
   await sync(world.granter)
   await expectEqual(world, held)
   await held.close()
+})
+
+test('begins with a merge whose base is from before a redaction', async () => {
+  const world = await givenGrant()
+  const early = await hold(world)
+  await writeAs(early, create('/early.md'))
+  const erased = await put(world.granter, '/secret.md', 'a secret')
+  await put(world.granter, '/secret.md', 'clean')
+  await redact(world.granter, erased)
+  await sync(world.granter)
+  const { state } = readStartAt(world)
+  await syncHolder(early)
+  expect(readStartAt(world).state).toEqual(state)
+  const late = await hold(world)
+  expect(await contentsOf(late)).toMatchObject({ '/early.md': '/early.md', '/secret.md': 'clean' })
+  await writeAs(late, create('/late.md'))
+  await expectEqual(world, early, late)
+  await early.close()
+  await late.close()
 })
 
 test('needs the history for a redaction below its state, and keeps unsent changes', async () => {
@@ -141,37 +159,6 @@ test('two machines from one copy write at once, and both arrive', async () => {
   await one.close()
   await other.close()
 })
-
-interface Floored {
-  readonly world: GrantWorld
-  readonly old: Clone
-  readonly older: Clone
-}
-
-/** A start with a floor, a clone that parted above the floor, and one that parted below it. */
-async function floored(): Promise<Floored> {
-  let now = Date.now() - 26 * HOUR
-  const clock = (): number => now
-  const { store, place } = await newStore({ clock })
-  const granter: Clone = { store, place }
-  const url = bareRemote()
-  await store.remotes.add('origin', url)
-  await put(granter, '/a.md', 'first\n')
-  await sync(granter)
-  const older = await joinClone(granter, url)
-  await syncAll([granter, older])
-  for (let n = 0; n < 30; n += 1) await put(granter, '/b.md', `text ${n}`)
-  now += 25 * HOUR
-  await put(granter, '/c.md', 'above the floor\n')
-  await sync(granter)
-  const old = await joinClone(granter, url)
-  await syncAll([granter, old])
-  for (let n = 0; n < 60; n += 1) await put(granter, '/d.md', `text ${n}`)
-  await sync(granter)
-  const given = await giveMore(granter)
-  now = Date.now()
-  return { world: { url, granter, ...given }, old, older }
-}
 
 test('fetches down to the floor for a merge with a base above it', async () => {
   const { world, old } = await floored()

@@ -5,6 +5,7 @@
 import { parseArgs } from 'node:util'
 import { systemClock } from '../clock.ts'
 import { hasCode, StoreError } from '../errors.ts'
+import type { ExitCode } from '../operations/exit-codes.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { visible } from '../text/visible.ts'
 import {
@@ -59,15 +60,7 @@ export async function runProgram(
         interrupts: listen(),
       })
     }
-    const context = {
-      environment,
-      interrupts: listen(),
-      clock: systemClock,
-      exactTimes: !environment.terminal.output || invocation.input.flag('utc'),
-      notices: [],
-      accepted: new Map(),
-      commands: loadCommands,
-    }
+    const context = contextOf(environment, invocation.input, listen())
     // Every command needs libsodium; help does not.
     const { loadSodium } = await import('../crypto/sodium.ts')
     await loadSodium()
@@ -78,6 +71,19 @@ export async function runProgram(
     return await print(answer, json, context)
   } catch (error) {
     return report(error, json, environment)
+  }
+}
+
+function contextOf(environment: Environment, input: Input, interrupts: Interrupts): Context {
+  return {
+    environment,
+    interrupts,
+    clock: systemClock,
+    exactTimes: !environment.terminal.output || input.flag('utc'),
+    notices: [],
+    unsent: [],
+    accepted: new Map(),
+    commands: loadCommands,
   }
 }
 
@@ -96,7 +102,8 @@ function withHelp(error: unknown, { name }: Command): unknown {
   return usageError(error.message, name, error.details)
 }
 
-type PrintPlace = Pick<Context, 'environment' | 'interrupts'> & Partial<Pick<Context, 'notices'>>
+type PrintPlace = Pick<Context, 'environment' | 'interrupts'> &
+  Partial<Pick<Context, 'notices' | 'unsent'>>
 
 function versionAnswer(): Answer {
   const version = packageVersion()
@@ -107,6 +114,8 @@ async function helpAnswer(about: HelpSubject, { terminal }: Environment): Promis
   const help = await helpText(about, terminal.output ? terminal.width : Number.POSITIVE_INFINITY)
   return { text: help, json: { type: 'help', help }, paged: help.split('\n').length > LINES_MAX }
 }
+
+const UNSENT_EXIT_CODE: ExitCode = 13
 
 /** Longer help is shown by the pager. */
 const LINES_MAX = 30
@@ -123,13 +132,14 @@ async function print(answer: Answer, json: boolean, place?: PrintPlace): Promise
   } else {
     process.stdout.write(text)
   }
-  for (const error of answer.failures ?? []) {
+  const { unsent = [] } = place ?? {}
+  for (const error of [...(answer.failures ?? []), ...unsent]) {
     process.stderr.write(errorText(error, json, undefined, stderrColumns()))
   }
   const notes = json ? [] : [answer.note ?? '', ...(place?.notices ?? [])]
   for (const note of notes)
     if (note !== '') process.stderr.write(sentencesText(`${note}\n`, stderrColumns()))
-  return answer.exitCode ?? 0
+  return answer.exitCode ?? (unsent.length === 0 ? 0 : UNSENT_EXIT_CODE)
 }
 
 function report(error: unknown, json: boolean, environment: Environment | undefined): number {

@@ -16,7 +16,7 @@ const meanings = [
   [10, 'Busy: another process holds the store, or another device pushed first; try again'],
   [11, 'Damaged or tampered with: verification refused what it found'],
   [12, 'Rolled back: older than what this device has verified before'],
-  [13, 'Offline: the remote cannot be reached or does not answer; local work is safe'],
+  [13, 'Offline: the remote does not answer, or a change was written here and not sent'],
   [14, 'Remote: it refused access or a push, is not trusted, or has no repository'],
   [15, 'With `--exit-code`, nothing to do: `sync`, `pull` or `push` found both sides equal'],
   [16, 'With `--exit-code`, a merge combined what both sides had changed; `conflicts` lists it'],

@@ -3,7 +3,7 @@
 
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openDefaultStore } from '../../src/index.ts'
@@ -79,6 +79,24 @@ test('questions about earlier changes name the command that fetches them', async
   expect(await holder.ok('device', 'list')).toContain('owner')
   await holder.ok('verify')
   expect(await holder.ok('log', 'notes/a.md')).toContain('created /notes/a.md')
+})
+
+test('a change that was written and could not be sent ends a command with 13', async () => {
+  const { holder, remote } = await given()
+  await holder.ok('ls')
+  renameSync(remote, `${remote}-away`)
+  const written = await holder.call(['create', 'notes/c.md', '--text', 'kept', '--json'])
+  expect(written.exitCode).toBe(13)
+  expect(JSON.parse(written.stdout)).toMatchObject({ path: '/notes/c.md' })
+  expect(JSON.parse(written.stderr).error.message).toContain('1 commit was not sent to origin')
+  const input = JSON.stringify({ command: 'view', path: '/memories' })
+  const answered = await holder.run(['tool'], { input })
+  expect([answered.exitCode, answered.stderr]).toEqual([0, ''])
+  expect(await holder.ok('cat', 'notes/c.md')).toBe('kept')
+  const taken = await holder.call(['create', 'notes/c.md', '--text', 'again'])
+  expect(taken.exitCode).toBe(4)
+  renameSync(`${remote}-away`, remote)
+  await holder.ok('sync')
 })
 
 test('an undo tells that it does not reach the earlier changes', async () => {
@@ -157,18 +175,21 @@ test('a mistyped grant and a missing address say what to do, without the text', 
 })
 
 describe('programs that run on', () => {
-  test.each(['SIGTERM', 'SIGINT'] as const)('a tool sends before it ends at %s', async (signal) => {
-    const { holder, remote } = await given()
-    const before = headOf(remote)
-    const child = holder.start(['tool', '--stream'])
-    const done = ended(child)
-    const input = { command: 'create', path: '/memories/of-agent.md', file_text: 'kept' }
-    child.stdin?.write(`${JSON.stringify(input)}\n`)
-    await firstLine(child)
-    child.kill(signal)
-    expect((await done).exitCode).toBe(0)
-    expect(headOf(remote)).not.toBe(before)
-  })
+  test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+    'a tool sends before it ends at %s',
+    async (signal) => {
+      const { holder, remote } = await given()
+      const before = headOf(remote)
+      const child = holder.start(['tool', '--stream'])
+      const done = ended(child)
+      const input = { command: 'create', path: '/memories/of-agent.md', file_text: 'kept' }
+      child.stdin?.write(`${JSON.stringify(input)}\n`)
+      await firstLine(child)
+      child.kill(signal)
+      expect((await done).exitCode).toBe(0)
+      expect(headOf(remote)).not.toBe(before)
+    },
+  )
 
   test('the hooks of a session begin, and sync at its end', async () => {
     const input = JSON.stringify({ session_id: 's1' })

@@ -51,6 +51,8 @@ export interface Context {
   readonly exactTimes: boolean
   /** Remarks to print after the answer of any command. */
   readonly notices: string[]
+  /** Errors for commits that were written and not sent: the command exits with 13 then. */
+  readonly unsent: unknown[]
   /** What hosts have accepted of this process, by address. */
   readonly accepted: Map<string, Credentials>
   /** Loads all commands. */

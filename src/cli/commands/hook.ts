@@ -85,7 +85,8 @@ const END_MS = 5000
 const REPORT_MS = 1000
 const DAY_MS = 86_400_000
 
-const nothing: Answer = { text: '', json: {} }
+/** With 0 even if a change could not be sent: an agent program may stop at another exit code. */
+const nothing: Answer = { text: '', json: {}, exitCode: 0 }
 
 async function patiently(
   patienceMs: number,
@@ -136,7 +137,7 @@ async function withStore<T>(
 /** An answer that the agent program adds to the conversation. */
 function contextAnswer(hookEventName: string, text: string, note?: string): Answer {
   const json = { hookSpecificOutput: { hookEventName, additionalContext: text } }
-  return { text: `${JSON.stringify(json)}\n`, json, note }
+  return { ...nothing, text: `${JSON.stringify(json)}\n`, json, note }
 }
 
 async function greet(context: Context, signal: AbortSignal): Promise<Answer> {

@@ -31,12 +31,18 @@ export async function sending<T>(
   const reporter = new Reporter()
   const report: Sends['report'] = (remote, error) => reporter.report(remote, error)
   const finish = startSending(context, store, { report, ...sends })
+  let hasFailed = true
   try {
-    return await work()
+    const result = await work()
+    hasFailed = false
+    return result
   } finally {
     // The commits that were not sent are reported with the reason.
     reporter.end()
-    for (const one of await finish()) print(unsentError(one))
+    const unsent = (await finish()).map(unsentError)
+    // An error of the command comes last, and gives the exit code.
+    if (hasFailed) unsent.forEach(print)
+    else context.unsent.push(...unsent)
   }
 }
 

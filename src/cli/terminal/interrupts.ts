@@ -20,7 +20,7 @@ class ProcessInterrupts implements Interrupts {
   constructor() {
     process.on('SIGINT', () => this.#interrupt())
     process.on('SIGTERM', () => this.#terminate())
-    process.on('SIGHUP', () => process.exit(129))
+    process.on('SIGHUP', () => this.#hangUp())
   }
 
   get signal(): AbortSignal {
@@ -71,6 +71,12 @@ class ProcessInterrupts implements Interrupts {
   #terminate(): void {
     if (!this.#isStoppable) process.exit(143)
     if (this.signal.aborted) this.#end(143)
+    this.#controller.abort(new StoreError('cancelled', 'Cancelled'))
+  }
+
+  /** The kernel and the shell may each send one, so that a second one ends nothing. */
+  #hangUp(): void {
+    if (!this.#isStoppable) process.exit(129)
     this.#controller.abort(new StoreError('cancelled', 'Cancelled'))
   }
 

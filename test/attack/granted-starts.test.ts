@@ -124,10 +124,14 @@ test('old wraps and an old start that are put back begin nothing after the end',
 test('a removed granter has nothing made for its grants any more', async () => {
   const other = await joinClone(clone, remote)
   const { text } = await give(other)
+  const [start, wraps] = [blobAt('start', text), blobAt('wraps', text)]
   await clone.store.as(author).devices.remove([idOf(other)])
   await put(clone, '/later.md')
   await sync(clone)
-  const wraps = blobAt('wraps', text)
+  // Its refs are removed; the host keeps their blobs, and puts them back.
+  expect(refs().join()).not.toContain(parseGrant(text).name)
+  place(refOf('start', text), start)
+  place(refOf('wraps', text), wraps)
   await sync(other).catch(() => undefined)
   expect(gitHash('blob', blobAt('wraps', text))).toBe(gitHash('blob', wraps))
   await expect(begin(text)).rejects.toMatchObject({ code: 'wrong_key' })

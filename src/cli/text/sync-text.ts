@@ -172,7 +172,7 @@ function lateRowsOf({
 }
 
 function grantLines(grants: GrantsReport): readonly string[] {
-  const { ended, isRefreshed, wereLost, removedStarts, failure } = grants
+  const { ended, isRefreshed, wereLost, removedStarts, removedRefs, failure } = grants
   const begin = 'what holders of grants begin with'
   return [
     ...ended.map((id) => `ended the grant ${id}, whose time is over`),
@@ -180,6 +180,9 @@ function grantLines(grants: GrantsReport): readonly string[] {
     ...(isRefreshed && !wereLost ? [`brought ${begin} up to date`] : []),
     ...(removedStarts > 0
       ? [`removed ${countText(removedStarts, 'start', 'starts')} from before a redaction`]
+      : []),
+    ...(removedRefs > 0
+      ? [`removed ${countText(removedRefs, 'ref', 'refs')} that a removed device kept for grants`]
       : []),
     ...(failure === undefined ? [] : [`could not keep ${begin}: ${visible(failure.message)}`]),
   ]
@@ -231,11 +234,12 @@ export function reportJson(report: SyncReport, names: DeviceNames = new Map()): 
 }
 
 function grantsJson(report: GrantsReport): Wire {
-  const { isRefreshed, wereLost, removedStarts, ended, failure } = report
+  const { isRefreshed, wereLost, removedStarts, removedRefs, ended, failure } = report
   return wire({
     refreshed: isRefreshed,
     wereLost,
     removedStarts,
+    removedRefs,
     endedGrants: ended,
     failure: failure && { code: failure.code, message: failure.message },
   })

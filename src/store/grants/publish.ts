@@ -1,6 +1,7 @@
 // Keeps wraps and a start at a remote for the holders of this device's grants, each a blob that a
 // ref names (FORMAT §12, §13). Makes them again when a holder would miss something, removes them
-// with the last grant, and removes the starts of others that still describe redacted versions.
+// with the last grant, and removes the starts of others that still describe redacted versions, and
+// as an owner the refs of devices that were removed.
 // Runs at the end of a sync; a failure is part of the report and does not fail the sync.
 
 import { gitHash } from '../../crypto/sha1.ts'
@@ -9,15 +10,16 @@ import { findDevice } from '../../format/directory.ts'
 import { packInRam } from '../../git/disk-store/outgoing-pack.ts'
 import type { Remote } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import { kidOfStart, openStartOf } from '../../keys/start.ts'
+import { kidOfStart, openStartOf, readStart } from '../../keys/start.ts'
 import { grantOf } from '../../keys/wraps.ts'
 import { MEBIBYTE, startBytesMax } from '../../limits.ts'
 import { connectFetch } from '../../transport/fetch.ts'
 import { connectPush, grantRefs, startsAmong } from '../../transport/push.ts'
 import type { RefChange, RefusedRef, RemoteAccess } from '../../transport/remote-access.ts'
+import { isOwner } from '../access/lateness.ts'
 import type { GrantsFile, PublishedStart } from '../local/grant-notes.ts'
 import type { StoreSession } from '../session/session.ts'
-import type { Head } from '../snapshot/snapshot.ts'
+import type { Head, Snapshot } from '../snapshot/snapshot.ts'
 import { makeStartOf, makeWrapsOf } from './make-start.ts'
 import { liveGrants, readNotes } from './own-grants.ts'
 
@@ -46,6 +48,8 @@ export interface GrantsReport {
   readonly wereLost: boolean
   /** The starts of other devices that were removed: they described redacted versions. */
   readonly removedStarts: number
+  /** The refs that were removed because their device was removed from the store. */
+  readonly removedRefs: number
   /** The grants of this device, `dev_…`, that it has ended since their time was over. */
   readonly ended: readonly string[]
   /** Why holders may not be able to begin, or the remote keeps what it should not. */
@@ -56,6 +60,7 @@ const nothingPublished: GrantsReport = {
   isRefreshed: false,
   wereLost: false,
   removedStarts: 0,
+  removedRefs: 0,
   ended: [],
   failure: undefined,
 }
@@ -73,14 +78,15 @@ export async function publishGrants(
 async function publish(place: GrantPlace): Promise<GrantsReport | undefined> {
   try {
     const own = await describeOwn(place)
-    const outdated = await findOutdated(place, own)
+    const foreign = await findForeign(place, own)
     const plan = await planOwn(place, own)
-    if (plan.made === undefined && outdated.length + plan.deletions.length === 0) return undefined
-    const sent = await send(place, own, { ...plan, outdated })
+    const removals = [...foreign.outdated, ...foreign.abandoned, ...plan.deletions]
+    if (plan.made === undefined && removals.length === 0) return undefined
+    const sent = await send(place, own, { ...plan, ...foreign })
     if (sent?.failure === undefined || plan.made === undefined || own.published) return sent
     // Some hosts allow branches and tags alone.
     const tagged = { ...own, isTagged: true }
-    const again = await send(place, tagged, { ...plan, deletions: [], outdated: [] })
+    const again = await send(place, tagged, { ...plan, deletions: [], ...noForeign })
     return again?.failure === undefined ? { ...sent, ...again } : sent
   } catch (error) {
     if (!(error instanceof StoreError) || hasCode(error, 'cancelled', 'store_closed')) throw error
@@ -99,6 +105,8 @@ interface OwnGrants {
   readonly isTagged: boolean
   readonly kid: string
   readonly redacted: ReadonlySet<string>
+  /** If this is an owner: the devices that gave grants and were removed. */
+  readonly removed: ReadonlySet<string>
   /** Whether nothing was written here since the remote has shown its head. */
   readonly isNewest: boolean
 }
@@ -119,6 +127,7 @@ function describeOwn({ session, remote, head }: GrantPlace): Promise<OwnGrants> 
       isTagged: known?.isTagged === true,
       kid: snapshot.keyring.kid,
       redacted: snapshot.redacted,
+      removed: new Set(removedGranters(snapshot, identity.deviceId)),
       isNewest: snapshot.head.commit === head.commit,
     }
   })
@@ -181,9 +190,9 @@ export function blobOf(body: Uint8Array): Blob {
 async function send(
   place: GrantPlace,
   own: OwnGrants,
-  plan: OwnPlan & { readonly outdated: readonly RefChange[] },
+  plan: OwnPlan & ForeignRefs,
 ): Promise<GrantsReport | undefined> {
-  const { made, counter, wereLost, outdated } = plan
+  const { made, counter, wereLost, outdated, abandoned } = plan
   const objects = made === undefined ? [] : [made.start, ...(made.wraps ? [made.wraps] : [])]
   const refs = grantRefs(own.name, own.isTagged)
   const connection = await connectPush(place.access)
@@ -194,7 +203,7 @@ async function send(
       ...(made ? [{ name: refs.start, next: made.start.oid }] : []),
       ...(made?.wraps ? [{ name: refs.wraps, next: made.wraps.oid }] : []),
     ].map(({ name, next }) => ({ name, next, expected: named.get(name) }))
-    const deletions = [...outdated, ...plan.deletions]
+    const deletions = [...outdated, ...abandoned, ...plan.deletions]
     const others = [
       ...updates,
       ...deletions.filter(({ name, expected }) => named.get(name) === expected),
@@ -210,6 +219,7 @@ async function send(
       isRefreshed: made !== undefined && first === undefined,
       wereLost,
       removedStarts: outdated.filter(({ name }) => !isRefused.has(name)).length,
+      removedRefs: abandoned.filter(({ name }) => !isRefused.has(name)).length,
       failure: first && refusedRef(first),
     }
   } finally {
@@ -253,36 +263,83 @@ function changeNotes(
   return objects.exclusive(() => grantNotes.change(change))
 }
 
+/** The refs of other devices that are removed. */
+interface ForeignRefs {
+  /** Starts that lack a redaction of ours, or are older than one seen before. */
+  readonly outdated: readonly RefChange[]
+  /** Starts and wraps of devices that were removed. */
+  readonly abandoned: readonly RefChange[]
+}
+
+const noForeign: ForeignRefs = { outdated: [], abandoned: [] }
+
+function removedGranters({ grants, keyring }: Snapshot, deviceId: string): readonly string[] {
+  const { directory } = keyring
+  if (!isOwner(directory, deviceId)) return []
+  const granters = [...grants].map(([, { granter }]) => granter)
+  return granters.filter((granter) => findDevice(directory, granter) === undefined)
+}
+
 /**
- * The starts of other devices that lack a redaction of ours, or are older than one seen before.
- * Without redactions here none is looked at: an old start gives away nothing.
+ * Without redactions and removed devices none is looked at: an old start gives away nothing. A name
+ * is always of the same device, so that one of a device in force is looked at once.
  */
-async function findOutdated(place: GrantPlace, own: OwnGrants): Promise<readonly RefChange[]> {
-  const { redacted, notes } = own
-  if (redacted.size === 0) return []
+async function findForeign(place: GrantPlace, own: OwnGrants): Promise<ForeignRefs> {
+  const { redacted, notes, removed } = own
+  if (redacted.size + removed.size === 0) return noForeign
   const { remote, named } = place
   const outdated: RefChange[] = []
+  const abandoned: RefChange[] = [...wrapsWithoutStart(place, own)]
   for (const ref of startsAmong(named).slice(0, STARTS_MAX)) {
     const { name, expected } = ref
     const key = `${remote.name} ${name}`
     const seen = notes.seen[key]
     if (name.endsWith(own.name) || expected === undefined) continue
-    if (seen?.oid === expected && seen.redacted === redacted.size) continue
-    const start = await openForeign(place, expected)
+    const isJudged = seen?.oid === expected && seen.redacted === redacted.size
+    const mayBeRemoved = seen?.granter === undefined || removed.has(seen.granter)
+    const isKnown = (redacted.size === 0 || isJudged) && (removed.size === 0 || !mayBeRemoved)
+    const start = isKnown ? undefined : await openForeign(place, expected)
     if (start === undefined) continue
+    const { granter, counter } = start
+    const now = { oid: expected, counter, redacted: redacted.size, granter }
     const knows = new Set(start.redacted)
     const isComplete = [...redacted].every((id) => knows.has(id))
-    if (!isComplete || start.counter < (seen?.counter ?? 0)) {
+    if (removed.has(granter)) abandoned.push(ref, ...removalOf(named, wrapsOf(name)))
+    else if (!isComplete || counter < (seen?.counter ?? 0)) {
       outdated.push(ref)
       continue
     }
-    const now = { oid: expected, counter: start.counter, redacted: redacted.size }
     await changeNotes(place.session, (file) => ({ ...file, seen: { ...file.seen, [key]: now } }))
   }
-  return outdated
+  return { outdated, abandoned }
 }
 
-/** Undefined unless a member has signed it: no holder believes another one either. */
+/** A redaction removes starts alone: wraps that are left are known by their name. */
+function wrapsWithoutStart(
+  { remote, named }: GrantPlace,
+  { notes, removed }: OwnGrants,
+): readonly RefChange[] {
+  const before = `${remote.name} `
+  return Object.entries(notes.seen).flatMap(([key, { granter }]) => {
+    if (granter === undefined || !removed.has(granter) || !key.startsWith(before)) return []
+    const start = key.slice(before.length)
+    return named.has(start) ? [] : removalOf(named, wrapsOf(start))
+  })
+}
+
+function wrapsOf(start: string): string {
+  return start.replace('/start/', '/wraps/').replace('-start-', '-wraps-')
+}
+
+function removalOf(named: GrantPlace['named'], name: string): readonly RefChange[] {
+  const expected = named.get(name)
+  return expected === undefined ? [] : [{ name, expected, next: undefined }]
+}
+
+/**
+ * Undefined unless a member has signed it, or it names a device that gave grants and was removed,
+ * whose key is not known any more: no holder believes another one either.
+ */
 async function openForeign(
   { session, access }: GrantPlace,
   oid: Oid,
@@ -295,7 +352,9 @@ async function openForeign(
     if (bytes === undefined) return undefined
     const epoch = epochs.get(kidOfStart(bytes))
     if (epoch === undefined) return undefined
-    return openStartOf(bytes, epoch, (granter) => findDevice(directory, granter)?.signingKey)
+    const said = readStart(bytes, epoch)
+    const granter = findDevice(directory, said.granter)
+    return granter === undefined ? said : openStartOf(bytes, epoch, () => granter.signingKey)
   } catch (error) {
     // It may have been replaced since the remote was asked: the next sync looks again.
     if (error instanceof StoreError && !hasCode(error, 'cancelled')) return undefined

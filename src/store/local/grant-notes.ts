@@ -42,6 +42,8 @@ export interface SeenStart {
   readonly counter: number
   /** The number of redacted versions here when it was found to have all of them. */
   readonly redacted: number
+  /** The device that made it; undefined if an older version noted it. */
+  readonly granter?: string
 }
 
 export interface GrantsFile {

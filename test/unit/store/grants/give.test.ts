@@ -213,6 +213,32 @@ test('an old start that is put back after a redaction is removed by any sync', a
   expect((await sync()).grants).toBeUndefined()
 })
 
+test('an owner removes the refs of a device that was removed, and no others', async () => {
+  await sync()
+  const gone = await joinClone(clone, remote, { clock })
+  const kept = await joinClone(clone, remote, { clock })
+  await gone.store.as(author).grants.give()
+  const [start = '', wraps = ''] = refs()
+  const oids = [start, wraps].map((ref) => git(['rev-parse', ref], remote).trim())
+  await kept.store.as(author).grants.give()
+  await sync()
+  expect(refs()).toHaveLength(4)
+  await clone.store.as(author).devices.remove([idOf(gone)])
+  expect(refs()).toHaveLength(2)
+  expect(refs()).not.toContain(start)
+  // Someone who still may push puts them back.
+  for (const both of [true, false]) {
+    if (both) git(['update-ref', start, oids[0] ?? ''], remote)
+    git(['update-ref', wraps, oids[1] ?? ''], remote)
+    const { grants } = await sync()
+    expect(grants).toMatchObject({ removedRefs: both ? 2 : 1, failure: undefined })
+    expect(refs()).not.toContain(wraps)
+  }
+  await sync(kept)
+  expect(refs()).toHaveLength(2)
+  expect((await sync()).grants).toBeUndefined()
+})
+
 test('without a remote, or with one that refuses its refs, none is left', async () => {
   const { store } = await newStore()
   await expect(store.as(author).grants.give()).rejects.toMatchObject({ code: 'not_found' })

@@ -18,6 +18,8 @@ export class HeldGrant implements HeldAccess {
   isOver = false
   readonly #keys: GrantKeys
   readonly #epochs: Map<string, EpochKeys> = new Map()
+  /** The counter of the newest wraps that had keys for this grant. */
+  #counter = -1
 
   /** Throws `invalid_identity`, without quoting the text. */
   static async parse(text: string): Promise<HeldGrant> {
@@ -51,14 +53,20 @@ export class HeldGrant implements HeldAccess {
   }
 
   learn(bytes: Uint8Array): EpochKeys {
-    const epoch = openWraps(decodeWraps(bytes), this.granterKey, this.#keys)
-    if (epoch === undefined) {
-      throw new StoreError(
-        'grant_expired',
-        'The grant has ended: the device that gave it gives it no keys any more',
-      )
+    const wraps = decodeWraps(bytes)
+    const epoch = openWraps(wraps, this.granterKey, this.#keys)
+    if (epoch !== undefined) {
+      this.#counter = Math.max(this.#counter, wraps.counter)
+      this.#epochs.set(epoch.kid, epoch)
+      return epoch
     }
-    this.#epochs.set(epoch.kid, epoch)
-    return epoch
+    if (wraps.counter <= this.#counter) {
+      throw new StoreError('rolled_back', 'The remote shows wraps from before the grant was given')
+    }
+    this.isOver = true
+    throw new StoreError(
+      'grant_expired',
+      'The grant has ended: the device that gave it gives it no keys any more',
+    )
   }
 }

@@ -31,7 +31,7 @@ export interface Identity {
 export interface HeldAccess {
   /** The Ed25519 public key of the device that gave it. */
   readonly granterKey: Uint8Array
-  /** Set once the store or its granter has shown that the grant has ended. */
+  /** Whether a verified head, or newer wraps of its granter, has shown that the grant has ended. */
   isOver: boolean
   /** The blobs of the granter's wraps and start, among the refs that a remote shows. */
   blobsAmong(named: ReadonlyMap<string, string>): {
@@ -42,8 +42,8 @@ export interface HeldAccess {
   epochOf(kid: string): EpochKeys | undefined
   /**
    * Keeps the keys in the granter's wraps. Older wraps add keys of older epochs. Throws
-   * `wraps_malformed`, `device_signature_invalid`, `keyring_mismatch`, `upgrade_required`, or
-   * `grant_expired` if they have none for this grant.
+   * `wraps_malformed`, `device_signature_invalid`, `keyring_mismatch`, `upgrade_required`, or if
+   * they have none for this grant `grant_expired`, which ends it, or for old wraps `rolled_back`.
    */
   learn(wraps: Uint8Array): EpochKeys
 }

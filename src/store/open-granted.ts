@@ -55,6 +55,8 @@ export async function openGranted(options: GrantedOptions): Promise<MemoryStore>
   const { disk = systemDisk, random = systemRandom, directory, signal } = opening
   if (disk.list(directory).length > 0) {
     new GrantedFiles(opening, held.storeId).learn(held)
+    const { seenRemotes } = await localFiles(opening, held.storeId)
+    held.isOver = await seenRemotes.isGrantOver()
     return atAddress(await openStore(opening), address)
   }
   const staged = new StagedClone(disk, random, directory)

@@ -205,6 +205,28 @@ describe('a start and a branch that do not belong together', () => {
   })
 })
 
+test('a host that shows wraps from before a grant does not end it', async () => {
+  const before = shownAt(world, 'wraps')
+  const later = { ...world, ...(await giveMore(world.granter)) }
+  const place = holderPlace()
+  const store = await hold(later, place)
+  await put(world.granter, '/moved.md')
+  await sync(world.granter)
+  showAt(world, 'wraps', before)
+  await writeAs(store, create('/by-holder.md'))
+  await syncHolder(store)
+  await writeAs(store, create('/after.md'))
+  await store.close()
+  const again = await hold(later, place)
+  await writeAs(again, create('/again.md'))
+  await syncHolder(again)
+  await again.close()
+  await sync(world.granter)
+  expect(Object.keys(await contentsOf(world.granter.store))).toEqual(
+    expect.arrayContaining(['/moved.md', '/by-holder.md', '/after.md', '/again.md']),
+  )
+})
+
 test('a grant whose time is over leaves no files', async () => {
   const clock = (): number => Date.now() + 9 * 3_600_000
   await expectRefused(['grant_expired'], '', { clock })

@@ -67,6 +67,8 @@ interface SeenFile {
   readonly pending?: { readonly height: number; readonly record: string } | undefined
   /** The devices, `dev_…`, to remove once that remote can be reached. */
   readonly removals?: readonly string[] | undefined
+  /** In the clone of a grant's holder: a sync has verified that the grant has ended. */
+  readonly isGrantOver?: boolean | undefined
 }
 
 interface NoteOptions {
@@ -232,6 +234,16 @@ export class RemoteStateFile {
   /** Changes that list. Call under the writer lock. */
   noteRemovals(change: (before: readonly string[]) => readonly string[]): Promise<void> {
     return this.#change((file) => ({ ...file, removals: change(file.removals ?? []) }))
+  }
+
+  /** Whether a sync has verified that the grant of this clone has ended. */
+  async isGrantOver(): Promise<boolean> {
+    return (await this.#read()).isGrantOver === true
+  }
+
+  /** Call under the writer lock. */
+  noteGrantOver(): Promise<void> {
+    return this.#change((file) => ({ ...file, isGrantOver: true }))
   }
 
   #read(): Promise<SeenFile> {

@@ -168,7 +168,9 @@ export class StoreSession {
     try {
       grant.learn(wraps)
     } catch (error) {
-      if (!hasCode(error, 'wraps_malformed', 'device_signature_invalid')) throw error
+      // A host that shows others cannot end a grant.
+      const isForeign = hasCode(error, 'wraps_malformed', 'device_signature_invalid', 'rolled_back')
+      if (!isForeign) throw error
       return
     }
     await this.#granted?.keepWraps(wraps)

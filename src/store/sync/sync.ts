@@ -131,9 +131,10 @@ async function syncAlone(
   }))
 }
 
-/** A holder whose grant has ended makes no more changes that no one would take. */
-function refuseFrom({ identity: { grant }, beginning }: StoreSession, error: unknown): never {
-  if (grant !== undefined && hasCode(error, 'grant_expired')) grant.isOver = true
+async function refuseFrom(session: StoreSession, error: unknown): Promise<never> {
+  const { identity, beginning, objects, seenRemotes } = session
+  // Later processes make no more changes either, which no one would take.
+  if (identity.grant?.isOver === true) await objects.exclusive(() => seenRemotes.noteGrantOver())
   // A remote that was rolled back below the state lacks what would tell how both belong together.
   if (beginning !== undefined && hasCode(error, 'object_missing')) throw beforeBeginning(error)
   throw error

@@ -92,7 +92,10 @@ export async function decideLeaving(
   const role = roleOf(theirs, deviceId)
   const mayMerge = mayWrite(role, 'change')
   if (!mayMerge && !takes && (kept.length > 0 || isAuthor(source, left, deviceId))) {
-    throw session.identity.grant === undefined ? waitsError(role) : grantOverError()
+    const { grant } = session.identity
+    if (grant === undefined) throw waitsError(role)
+    grant.isOver = true
+    throw grantOverError()
   }
   const isAllLeft = leavesRedaction || !mayMerge
   return {

@@ -160,8 +160,31 @@ describe('a grant on a machine that has nothing', () => {
     await store.close()
     const again = await hold(world, at)
     expect((await again.read('/unsent.md'))?.content).toBe('unsent')
+    const later = write(again, [{ type: 'delete', path: '/notes/0.md' }])
+    await expect(later).rejects.toMatchObject(over)
     await again.close()
     await expect(hold(world)).rejects.toMatchObject({ code: 'not_found' })
+  })
+
+  test('has ended for a later process once it gets no new keys', async () => {
+    const world = await given()
+    const at = places()
+    const store = await hold(world, at)
+    await write(store, [{ type: 'create', path: '/unsent.md', content: 'unsent' }])
+    // Otherwise the granter would keep no wraps any more.
+    const owner = world.granter.store.as(author)
+    await owner.grants.give({ role: 'writer', label: 'other' })
+    await owner.grants.end([world.grantId])
+    await owner.keys.rotate()
+    await sync(world.granter)
+    const over = { code: 'grant_expired' }
+    await expect(syncStore(store)).rejects.toMatchObject(over)
+    await store.close()
+    const again = await hold(world, at)
+    expect((await again.read('/unsent.md'))?.content).toBe('unsent')
+    const change = write(again, [{ type: 'delete', path: '/notes/0.md' }])
+    await expect(change).rejects.toMatchObject(over)
+    await again.close()
   })
 
   test('has ended where nothing is unsent', async () => {

@@ -22,6 +22,13 @@ export interface WorkWatch {
 /** For callers that neither cancel nor show progress. */
 export const unwatched: WorkWatch = { isCancelled: () => false, progress: () => undefined }
 
+/** A process need not wait for this timer. Where there are no processes, timers are numbers. */
+export function letEnd(timer: unknown): void {
+  if (typeof timer === 'object' && timer !== null && 'unref' in timer) {
+    if (typeof timer.unref === 'function') timer.unref()
+  }
+}
+
 /** Lets timers and input run. Throws `cancelled` if the signal is aborted. */
 export function pause(signal: AbortSignal | undefined): Promise<void> {
   return new TimeSlice(signal).next()

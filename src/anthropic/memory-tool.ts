@@ -9,6 +9,7 @@ import {
   describeMounts,
   type MemoryMounts,
   mountOf,
+  type ToolStore,
 } from '../memory-tool/given-mounts.ts'
 import { renderPrompt } from '../memory-tool/prompt.ts'
 import { type Refusal, refusalOf } from '../memory-tool/refusal.ts'
@@ -30,7 +31,7 @@ export type {
 export type { CommandName } from '../memory-tool/commands.ts'
 export { memoryToolDescription, memoryToolSchema } from '../memory-tool/schema.ts'
 export type { JsonSchema, MemoryToolSchema } from '../memory-tool/schema.ts'
-export type { MemoryMount, MemoryMounts } from '../memory-tool/given-mounts.ts'
+export type { MemoryMount, MemoryMounts, ToolStore } from '../memory-tool/given-mounts.ts'
 
 /** The options that do not say who the author is. */
 export interface CommonMemoryToolOptions {
@@ -87,7 +88,7 @@ export interface MemoryTool extends MemoryToolProps {
  * `invalid_input` if the options name no valid actor, or the stores cannot lie next to each other.
  */
 export function memoryToolHandlers(
-  stores: MemoryMounts,
+  stores: MemoryMounts<ToolStore>,
   options: MemoryToolOptions,
 ): MemoryToolHandlers {
   const run = runnerOf(stores, options)
@@ -109,7 +110,7 @@ export function memoryToolHandlers(
 
 /** The whole tool, for the `tools` of `client.beta.messages.toolRunner`. */
 export function memoryTool(
-  stores: MemoryMounts,
+  stores: MemoryMounts<ToolStore>,
   options: MemoryToolOptions,
   extraProps: MemoryToolProps = {},
 ): MemoryTool {
@@ -128,7 +129,7 @@ export function memoryTool(
  * their access, descriptions and instructions.
  */
 export async function memoryPrompt(
-  stores: MemoryMounts,
+  stores: MemoryMounts<ToolStore>,
   { access }: Pick<CommonMemoryToolOptions, 'access'> = {},
 ): Promise<string> {
   const given = checkGiven(stores)
@@ -148,14 +149,14 @@ async function answering(
 }
 
 /** The stores are asked for their names before the first command. */
-function runnerOf(stores: MemoryMounts, options: MemoryToolOptions): RunCommand {
+function runnerOf(stores: MemoryMounts<ToolStore>, options: MemoryToolOptions): RunCommand {
   const given = checkGiven(stores)
   const author = authorOf(options)
   // An author that is not valid is refused at once.
   for (const { store } of given.mounts) store.as(author)
   const make = async (): Promise<RunCommand> => {
     const described = await describeMounts(given, options.access)
-    const mounts = described.map((mount) => mountOf(mount, author))
+    const mounts = described.map((mount) => mountOf(mount, mount.store.as(author)))
     return commandRunner(ToolSpace.of(mounts, given.isOne))
   }
   let made: Promise<RunCommand> | undefined

@@ -214,7 +214,9 @@ async function reachedBy(stores: MemoryMounts, options: McpOptions): Promise<Rea
   }
   const one = { name: 'memories', root: checkStorePath(path), instructions }
   const described = await describeMounts(given, access)
-  const mounts = described.map((mount) => Object.assign(mountOf(mount, author), given.isOne && one))
+  const mounts = described.map((mount) =>
+    Object.assign(mountOf(mount, mount.store.as(author)), given.isOne && one),
+  )
   return { mounts, isOne: given.isOne }
 }
 

@@ -14,7 +14,7 @@ import {
 import * as operations from '../operations/operations.ts'
 import { parseInput } from '../operations/schemas.ts'
 import type { DirectoryListing } from '../store/snapshot/listing.ts'
-import type { Mount } from './mount.ts'
+import type { ToolMount } from './mount.ts'
 import { Refusal } from './refusal.ts'
 import { renderSnippet, renderView } from './render.ts'
 import { toolRoot } from './tool-path.ts'
@@ -25,7 +25,7 @@ export type CommandName = 'view' | 'create' | 'str_replace' | 'insert' | 'delete
 export interface ToolCommand {
   readonly effect: Effect
   /** The answer. Throws a Refusal, or an error that `refusalOf` turns into one. */
-  readonly run: (space: ToolSpace, input: unknown) => Promise<string>
+  readonly run: (space: ToolSpace<ToolMount>, input: unknown) => Promise<string>
 }
 
 export const commands: Readonly<Record<CommandName, ToolCommand>> = {
@@ -89,8 +89,8 @@ export const commands: Readonly<Record<CommandName, ToolCommand>> = {
 
 /** A command on one path. */
 interface Call<Input> {
-  readonly space: ToolSpace
-  readonly mount: Mount
+  readonly space: ToolSpace<ToolMount>
+  readonly mount: ToolMount
   readonly shown: string
   readonly input: Input
 }
@@ -103,7 +103,7 @@ interface CommandTexts<Input, Result> {
   /** For `/memories` and the root of a store: directories, whatever is in a store. */
   readonly atRoot: (path: string) => Refusal
   /** For a path that is in no store. */
-  readonly nowhere: (path: string, space: ToolSpace) => Refusal
+  readonly nowhere: (path: string, space: ToolSpace<ToolMount>) => Refusal
   readonly refuse: (call: Call<Input>, error: StoreError) => Refusal | undefined
 }
 
@@ -111,7 +111,7 @@ function onPath<Input extends { readonly path: string }, Result>(
   operation: OperationDefinition<Input, Result, OperationContext>,
   texts: CommandTexts<Input, Result>,
 ): ToolCommand {
-  const run = async (space: ToolSpace, raw: unknown): Promise<string> => {
+  const run = async (space: ToolSpace<ToolMount>, raw: unknown): Promise<string> => {
     const input = parseInput(operation.input, raw)
     const place = texts.isNew ? space.parseNew('path', input.path) : space.parse('path', input.path)
     const { mount, shown } = place
@@ -131,7 +131,7 @@ function onPath<Input extends { readonly path: string }, Result>(
   return { effect: operation.effect, run }
 }
 
-async function view(space: ToolSpace, raw: unknown): Promise<string> {
+async function view(space: ToolSpace<ToolMount>, raw: unknown): Promise<string> {
   const input = parseInput(operations.view.input, raw)
   const place = space.parse('path', input.path)
   const { mount, shown } = place
@@ -159,7 +159,7 @@ function refuseView({ shown }: Call<unknown>, { code }: StoreError): Refusal | u
   return new Refusal(`File ${shown} exceeds maximum line limit of 999,999 lines.`, { prefix: '' })
 }
 
-async function rename(space: ToolSpace, raw: unknown): Promise<string> {
+async function rename(space: ToolSpace<ToolMount>, raw: unknown): Promise<string> {
   const input = parseInput(operations.rename.input, raw)
   const from = space.parse('old_path', input.old_path)
   const to = space.parseNew('new_path', input.new_path)
@@ -179,7 +179,11 @@ async function rename(space: ToolSpace, raw: unknown): Promise<string> {
 }
 
 /** The answer to a rename to a path that the store does not have. */
-function leadsOut(space: ToolSpace, from: string, to: Place | Nowhere): Refusal {
+function leadsOut(
+  space: ToolSpace<ToolMount>,
+  from: string,
+  to: Place<ToolMount> | Nowhere,
+): Refusal {
   if (to.isRoot) return new Refusal(`The destination ${to.shown} already exists`)
   const cannot = `Cannot rename ${from} to ${to.shown}`
   if (to.mount === undefined) return new Refusal(`${cannot}: ${noFilesText(space)}`)
@@ -190,7 +194,7 @@ function leadsOut(space: ToolSpace, from: string, to: Place | Nowhere): Refusal 
 }
 
 /** `shown` is the destination. */
-function refuseRename(call: Call<Place>, error: StoreError): Refusal | undefined {
+function refuseRename(call: Call<Place<ToolMount>>, error: StoreError): Refusal | undefined {
   const { code } = error
   const { shown: to, input: from } = call
   const cannot = `Cannot rename ${from.shown} to ${to}`
@@ -210,8 +214,8 @@ function refuseRename(call: Call<Place>, error: StoreError): Refusal | undefined
 /** Before anything of the store is looked at. Throws a Refusal. */
 function checkMay(
   operation: { readonly name: string; readonly effect: Effect },
-  space: ToolSpace,
-  mount: Mount | undefined,
+  space: ToolSpace<ToolMount>,
+  mount: ToolMount | undefined,
 ): void {
   if (mount === undefined) return
   try {
@@ -255,15 +259,15 @@ function invalidPathText(path: string): string {
 }
 
 /** The answer about a path that no store has. */
-function notMounted(path: string, space: ToolSpace): Refusal {
+function notMounted(path: string, space: ToolSpace<ToolMount>): Refusal {
   return new Refusal(`${missingText(path)}. ${directoriesText(space)}`)
 }
 
-function noFilesText(space: ToolSpace): string {
+function noFilesText(space: ToolSpace<ToolMount>): string {
   return `${toolRoot} itself takes no files. ${directoriesText(space)}`
 }
 
-function directoriesText(space: ToolSpace): string {
+function directoriesText(space: ToolSpace<ToolMount>): string {
   return `The directories are ${space.mounts.map((mount) => space.directoryOf(mount)).join(', ')}`
 }
 
@@ -299,7 +303,7 @@ function findFileAbove(
 
 /** The root of a mount is a directory, whatever the store has there. */
 async function listMount(
-  { name, root, use }: Mount,
+  { name, root, use }: ToolMount,
   depth: number = actions.listingDepth,
 ): Promise<DirectoryListing> {
   const found = await use(({ store }) => store.list(root, { depth }))
@@ -308,7 +312,7 @@ async function listMount(
 }
 
 /** Each store as a directory, in the order of a listing. */
-async function listMounts({ mounts }: ToolSpace): Promise<DirectoryListing> {
+async function listMounts({ mounts }: ToolSpace<ToolMount>): Promise<DirectoryListing> {
   const listed = await Promise.all(
     mounts.map((mount) => listMount(mount, actions.listingDepth - 1)),
   )

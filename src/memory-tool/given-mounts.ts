@@ -4,13 +4,27 @@
 import { StoreError } from '../errors.ts'
 import { sessionInstructionsCharactersMax } from '../limits.ts'
 import type { Access } from '../operations/operation.ts'
+import type { ChangeWriter } from '../store/change-writer.ts'
 import type { Author } from '../store/commits/commit-context.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
-import { checkMountName, checkMounts, chooseNames, type Mount, type MountInfo } from './mount.ts'
+import type { StoreHandle } from '../store/store-handle.ts'
+import {
+  checkMountName,
+  checkMounts,
+  chooseNames,
+  type MountInfo,
+  type ToolContext,
+  type Use,
+} from './mount.ts'
+
+/** A store that the memory tool can work with: one on a disk or in RAM. */
+export interface ToolStore extends StoreHandle {
+  as(author: Author): ChangeWriter
+}
 
 /** One of several stores. */
-export interface MemoryMount {
-  readonly store: MemoryStore
+export interface MemoryMount<Store extends ToolStore = MemoryStore> {
+  readonly store: Store
   /** Its directory below `/memories`: one segment of a path. Else made of the store's name. */
   readonly mount?: string | undefined
   /** `read_only` refuses every command but `view`; the default is `read_write`. */
@@ -20,16 +34,18 @@ export interface MemoryMount {
 }
 
 /** One store, which is `/memories` itself, or one to eight, each a directory of it. */
-export type MemoryMounts = MemoryStore | readonly MemoryMount[]
+export type MemoryMounts<Store extends ToolStore = MemoryStore> =
+  | Store
+  | readonly MemoryMount<Store>[]
 
 /** The given mounts, checked and copied. */
-export interface Given {
+export interface Given<Store extends ToolStore> {
   readonly isOne: boolean
-  readonly mounts: readonly MemoryMount[]
+  readonly mounts: readonly MemoryMount<Store>[]
 }
 
 /** Throws `invalid_input` for stores that cannot be mounted together. */
-export function checkGiven(given: MemoryMounts): Given {
+export function checkGiven<Store extends ToolStore>(given: MemoryMounts<Store>): Given<Store> {
   if (!isSeveral(given)) return { isOne: true, mounts: [{ store: given }] }
   const mounts = given.map((mount) => ({ ...mount }))
   for (const { mount, instructions } of mounts) {
@@ -44,22 +60,22 @@ export function checkGiven(given: MemoryMounts): Given {
 }
 
 /** A given store, with the facts about its mount. */
-export interface GivenMount extends MountInfo {
-  readonly store: MemoryStore
+export interface GivenMount<Store extends ToolStore> extends MountInfo {
+  readonly store: Store
 }
 
 /** Asks the stores for their names. `access` limits that of all. */
-export async function describeMounts(
-  { mounts }: Given,
+export async function describeMounts<Store extends ToolStore>(
+  { mounts }: Given<Store>,
   access: Access | undefined,
-): Promise<readonly GivenMount[]> {
+): Promise<readonly GivenMount<Store>[]> {
   const infos = await Promise.all(mounts.map(({ store }) => store.info()))
   const names = chooseNames(
     infos.map(({ storeId, settings }, index) => {
       return { storeId, name: settings.name, mount: mounts[index]?.mount }
     }),
   )
-  return mounts.map(({ store, instructions, ...mount }, index): GivenMount => {
+  return mounts.map(({ store, instructions, ...mount }, index): GivenMount<Store> => {
     const isFree = [access, mount.access].every((one = 'read_write') => one === 'read_write')
     return {
       store,
@@ -73,14 +89,21 @@ export async function describeMounts(
   })
 }
 
-/** A mount that writes in the name of one author. */
-export function mountOf(given: GivenMount, author: Author): Mount {
+/** A mount that `me` writes to. */
+export function mountOf<Store extends ToolStore, Me extends ChangeWriter>(
+  given: GivenMount<Store>,
+  me: Me,
+): MountInfo & {
+  readonly use: Use<ToolContext & { readonly store: Store; readonly me: Me }>
+} {
   const { store, access } = given
-  const context = { store, me: store.as(author), access }
+  const context = { store, me, access }
   return { ...given, use: (work) => work(context) }
 }
 
-function isSeveral(given: MemoryMounts): given is readonly MemoryMount[] {
+function isSeveral<Store extends ToolStore>(
+  given: MemoryMounts<Store>,
+): given is readonly MemoryMount<Store>[] {
   return Array.isArray(given)
 }
 

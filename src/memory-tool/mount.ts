@@ -7,6 +7,8 @@ import { sessionStoresMax } from '../limits.ts'
 import { checkNewStorePath } from '../operations/actions.ts'
 import type { Access, OperationContext } from '../operations/operation.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
+import type { StoreHandle } from '../store/store-handle.ts'
+import type { StoreWriter } from '../store/store-writer.ts'
 import { isHidden } from './render.ts'
 
 /** The facts about a mount without its store. */
@@ -24,15 +26,30 @@ export interface MountInfo {
   readonly root: string
 }
 
-type Use = <T>(
-  work: (context: OperationContext & { readonly store: MemoryStore }) => Promise<T>,
-) => Promise<T>
+/** Calls begin in the order they are made. */
+export type Use<Context> = <T>(work: (context: Context) => Promise<T>) => Promise<T>
 
-export interface Mount extends MountInfo {
+/** What the commands of the memory tool need. */
+export interface ToolContext extends OperationContext {
+  readonly store: StoreHandle
+}
+
+/** What other tools need: a store with all that it can. */
+export interface MountContext extends ToolContext {
+  readonly store: MemoryStore
+  readonly me: StoreWriter
+}
+
+/** A mount that the memory tool can work with. */
+export interface ToolMount extends MountInfo {
   /** Works with the store, which is kept open. Calls begin in the order they are made. */
-  readonly use: Use
+  readonly use: Use<ToolContext>
+}
+
+export interface Mount extends ToolMount {
+  readonly use: Use<MountContext>
   /** Like `use`, but waits for a turn first. Only a server has turns. */
-  readonly useInTurn?: Use
+  readonly useInTurn?: Use<MountContext>
   /**
    * Works with the store for as long as it is open; resolves if it was closed to make room, and may
    * be called again then. Left out where nothing but its owner closes a store.

@@ -2,13 +2,14 @@
 
 import type { Effect } from '../operations/operation.ts'
 import { type CommandName, commands } from './commands.ts'
+import type { ToolMount } from './mount.ts'
 import { errorContentOf, Refusal } from './refusal.ts'
 import type { ToolSpace } from './tool-space.ts'
 
 /** Takes the input of a command as the model wrote it. Rejects with what `refusalOf` words. */
 export type RunCommand = (name: CommandName, input: unknown) => Promise<string>
 
-export function commandRunner(space: ToolSpace): RunCommand {
+export function commandRunner(space: ToolSpace<ToolMount>): RunCommand {
   const inOrder = turnOrder()
   return async (name, input) => {
     const { effect, run } = commands[name]

@@ -6,10 +6,10 @@
 import { StoreError } from '../errors.ts'
 import { checkNewPath, checkPath } from '../format/path.ts'
 import { viewLinesMax } from '../limits.ts'
+import type { ChangeWriter } from '../store/change-writer.ts'
 import type { Applied, AppliedChanges } from '../store/changes/apply.ts'
 import type { DirectoryListing } from '../store/snapshot/listing.ts'
 import type { MemoryInfo } from '../store/snapshot/live-memory.ts'
-import type { StoreWriter } from '../store/store-writer.ts'
 import {
   countLines,
   findOccurrences,
@@ -163,7 +163,7 @@ function viewLines(
 
 /** Replaces the only occurrence, in a content that has the expected hash, if there is one. */
 export async function replaceText(
-  me: StoreWriter,
+  me: ChangeWriter,
   { path, old_str, new_str = '' }: StrReplaceInput,
   expectedSha256?: string,
 ): Promise<EditResult & AppliedChanges> {

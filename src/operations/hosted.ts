@@ -8,6 +8,7 @@ import type { Cursors } from '../hosting/cursors.ts'
 import type { Host } from '../hosting/host.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import type { Searcher } from '../store/search/regex-turns.ts'
+import type { StoreWriter } from '../store/store-writer.ts'
 import {
   checkAccess,
   type Effect,
@@ -21,6 +22,7 @@ import type { Wire } from './wire.ts'
 
 /** For operations in one store; a server of one store can offer them, too. */
 export interface StoreContext extends OperationContext {
+  readonly me: StoreWriter
   readonly store: MemoryStore
   readonly cursors: Cursors
 }

@@ -4,9 +4,9 @@
 import type { z } from 'zod'
 import { StoreError } from '../errors.ts'
 import type { Access } from '../hosting/credentials.ts'
-import type { MemoryStore } from '../store/memory-store.ts'
+import type { ChangeWriter } from '../store/change-writer.ts'
 import type { Searcher } from '../store/search/regex-turns.ts'
-import type { StoreWriter } from '../store/store-writer.ts'
+import type { StoreHandle } from '../store/store-handle.ts'
 
 export type { Access }
 
@@ -28,11 +28,11 @@ export interface OperationDefinition<Input, Result, Context> {
 }
 
 /** A store, or its state at a point of the past. */
-export type MemoryReader = Pick<MemoryStore, 'read' | 'list'>
+export type MemoryReader = Pick<StoreHandle, 'read' | 'list'>
 
 export interface OperationContext {
   readonly store: MemoryReader
-  readonly me: StoreWriter
+  readonly me: ChangeWriter
   readonly access: Access
   /** Whose turn it is, where the callers of a server share the threads for regular expressions. */
   readonly searcher?: Searcher | undefined

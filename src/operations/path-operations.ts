@@ -9,12 +9,14 @@ import type { Version } from '../store/history/versions.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import type { Revert } from '../store/revert/restore.ts'
 import type { Memory } from '../store/snapshot/live-memory.ts'
+import type { StoreWriter } from '../store/store-writer.ts'
 import { isBelow, replaceText } from './actions.ts'
 import { type OperationContext, operationsIn } from './operation.ts'
 import { parameters, pathText, searchText, text } from './schemas.ts'
 import { hashField, idField, pageFields, pointField } from './wire-fields.ts'
 
 export interface PathContext extends OperationContext {
+  readonly me: StoreWriter
   readonly store: MemoryStore
   /** A path of the store, `/` for all. */
   readonly root: string

@@ -3,14 +3,13 @@
 // and so are the commits that could not be sent. Must load no part of a sync before there is
 // something to send.
 
-import { Gate } from '../async.ts'
+import { Gate, letEnd } from '../async.ts'
 import { StoreError } from '../errors.ts'
 import type { Remote } from '../git/exchange.ts'
 import type { RemoteOptions } from '../transport/remote-access.ts'
-import type { Author } from './commits/commit-context.ts'
 import type { StoreSession } from './session/session.ts'
-import { StoreWriter } from './store-writer.ts'
 import type { RemoteStatus } from './sync/remote-state.ts'
+import type { StoreSyncOptions } from './sync/report.ts'
 
 /** A write is sent once nothing has been written for this long: a series is sent together. */
 const QUIET_MS = 2000
@@ -24,8 +23,6 @@ const INTERVAL_FACTOR_MAX = 16
 const END_MS = 10_000
 
 export interface AutoSyncOptions {
-  /** The author of merges. */
-  readonly author: Author
   readonly access?: RemoteOptions | undefined
   /** Asks the remotes for the changes of others too: at the start, and this often on average. */
   readonly everyMs?: number | undefined
@@ -46,6 +43,9 @@ export interface Unsent {
   readonly error: unknown
 }
 
+/** Syncs with the remote that the options name, in the name of an author of merges. */
+export type SyncOne = (options: StoreSyncOptions) => Promise<unknown>
+
 interface TurnOptions {
   /** Whether remotes that lack nothing are asked too. */
   readonly asksAll: boolean
@@ -55,7 +55,7 @@ interface TurnOptions {
 export class AutoSync {
   readonly #session: StoreSession
   readonly #options: AutoSyncOptions
-  readonly #writer: StoreWriter
+  readonly #syncOne: SyncOne
   readonly #gate = new Gate()
   /** The reason why the last sync with a remote failed, by its name. */
   readonly #failures: Map<string, unknown> = new Map()
@@ -79,14 +79,15 @@ export class AutoSync {
   #shareMs: number | undefined
   #limits: NodeJS.Timeout[] = []
 
-  constructor(session: StoreSession, options: AutoSyncOptions) {
+  constructor(session: StoreSession, syncOne: SyncOne, options: AutoSyncOptions) {
     this.#session = session
     this.#options = options
-    this.#writer = new StoreWriter(session, options.author)
+    this.#syncOne = syncOne
     session.whenWritten(() => this.#written())
     if (options.everyMs === undefined) {
       // An earlier process may have left something. A program need not wait for that.
-      this.#quiet = setTimeout(() => this.#send(), QUIET_MS).unref()
+      this.#quiet = setTimeout(() => this.#send(), QUIET_MS)
+      letEnd(this.#quiet)
     } else void this.#ask(options.everyMs)
   }
 
@@ -150,7 +151,8 @@ export class AutoSync {
     await this.#gate.run(() => this.#turn({ asksAll: true, patient: true }))
     if (this.#finished !== undefined) return
     const pause = everyMs * this.#stretch(INTERVAL_FACTOR_MAX)
-    this.#interval = setTimeout(() => void this.#ask(everyMs), pause).unref()
+    this.#interval = setTimeout(() => void this.#ask(everyMs), pause)
+    letEnd(this.#interval)
   }
 
   /** Never rejects. */
@@ -170,7 +172,8 @@ export class AutoSync {
     this.#retry = setTimeout(() => {
       this.#retry = undefined
       this.#send()
-    }, pause).unref()
+    }, pause)
+    letEnd(this.#retry)
   }
 
   /** Returns the number of failures. */
@@ -198,7 +201,7 @@ export class AutoSync {
     const signal = AbortSignal.any([syncing.signal, this.#ending.signal])
     try {
       signal.throwIfAborted()
-      await this.#writer.sync({ remote, access: this.#options.access, signal, patient })
+      await this.#syncOne({ remote, access: this.#options.access, signal, patient })
       return undefined
     } catch (error) {
       return signal.aborted ? lateError() : error

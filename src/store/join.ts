@@ -14,11 +14,11 @@ import {
   checkState,
   confirmContact,
   contactOf,
-  fetchInto,
   type FirstContact,
   type JoinOptions,
   nameOf,
 } from './clone/clone-remote.ts'
+import { fetchInto } from './clone/fetch-into.ts'
 import { StagedClone } from './clone/staged-clone.ts'
 import type { MemoryStore } from './memory-store.ts'
 import { openStore } from './open.ts'

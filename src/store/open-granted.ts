@@ -2,21 +2,22 @@
 // the address of a remote are enough. What the granter vouches for is not verified here, and
 // everything after it is.
 
-import { systemClock } from '../clock.ts'
 import { systemRandom } from '../crypto/random.ts'
 import { systemDisk } from '../disk/disk.ts'
-import { StoreError } from '../errors.ts'
-import { parseAddress } from '../format/address.ts'
-import { HeldGrant } from '../keys/held-grant.ts'
+import { createDiskObjectStore } from '../git/disk-store/disk-object-store.ts'
 import type { RemoteOptions, TransferProgress } from '../transport/remote-access.ts'
 import { StagedClone } from './clone/staged-clone.ts'
-import { cloneFromStart } from './clone/start-clone.ts'
+import { cloneFromStart, noteShown, parseGrantAt } from './clone/start-clone.ts'
 import type { MemoryStore } from './memory-store.ts'
 import { openStore } from './open.ts'
 import { checkPlaces, checkText } from './request-check.ts'
 import { GrantedFiles } from './session/granted.ts'
-import { localFiles, type OpenOptions, type StorePlaces } from './session/open-options.ts'
-import type { Head } from './snapshot/snapshot.ts'
+import {
+  localFiles,
+  type OpenOptions,
+  storageOf,
+  type StorePlaces,
+} from './session/open-options.ts'
 
 export interface GrantedOptions
   extends
@@ -43,14 +44,9 @@ export interface GrantedOptions
  */
 export async function openGranted(options: GrantedOptions): Promise<MemoryStore> {
   const { grant, url, access, transfer, full, ...others } = options
-  const held = await HeldGrant.parse(checkText(grant, '`grant`'))
-  const { url: typed, storeId: named } = parseAddress(checkText(url, '`url`'))
-  // Loaded here: the library loads this file at its start.
-  const { parseRemoteUrl } = await import('../transport/remote-url.ts')
-  const address = parseRemoteUrl(typed, access).text
-  if (named !== undefined && named !== held.storeId) {
-    throw new StoreError('store_id_mismatch', 'The grant is of another store than the address')
-  }
+  checkText(grant, '`grant`')
+  checkText(url, '`url`')
+  const { held, url: address } = await parseGrantAt(grant, url, access)
   const opening = checkPlaces({ ...others, identity: held.identity })
   const { disk = systemDisk, random = systemRandom, directory, signal } = opening
   if (disk.list(directory).length > 0) {
@@ -60,11 +56,19 @@ export async function openGranted(options: GrantedOptions): Promise<MemoryStore>
     return atAddress(await openStore(opening), address)
   }
   const staged = new StagedClone(disk, random, directory)
-  const verified = await staged.make(({ repository }) => {
+  const verified = await staged.make(async ({ repository }) => {
     const how = { ...opening, directory: repository, transfer, full }
-    return cloneFromStart(held, { ...how, access: { signal, ...access, url: address } })
+    const objects = await createDiskObjectStore({ ...storageOf(opening), directory: repository })
+    try {
+      return await cloneFromStart(objects, held, {
+        ...how,
+        access: { signal, ...access, url: address },
+      })
+    } finally {
+      await objects.close()
+    }
   })
-  await noteSeen(opening, held.storeId, address, verified.head)
+  await noteShown(opening, held.storeId, address, verified.head)
   return openStore({ ...opening, verified })
 }
 
@@ -80,16 +84,4 @@ async function atAddress(store: MemoryStore, address: string): Promise<MemorySto
     await store.close().catch(() => undefined)
     throw error
   }
-}
-
-/** The remote has shown this head: it must contain it from now on, and lacks nothing yet. */
-async function noteSeen(
-  options: OpenOptions,
-  storeId: string,
-  url: string,
-  { commit: oid, height, record }: Head,
-): Promise<void> {
-  const { clock = systemClock } = options
-  const { seenRemotes } = await localFiles(options, storeId)
-  await seenRemotes.note('origin', url, { oid, height, record, seenAt: clock() })
 }

@@ -1,197 +1,18 @@
-// `store.history`: questions about the past. Changes nothing.
+// `store.history`: questions about the past, those before a redaction included. Changes nothing.
 
 import type { WorkOptions } from '../async.ts'
-import { unknownRemoteError } from '../git/refs/remotes.ts'
-import { type Page, type Paged, paged } from '../page.ts'
-import { inSlices } from '../time-slice.ts'
-import type { HistoryFetchOptions } from './clone/fetch-all.ts'
-import type { BlameLine, BlameOptions } from './history/blame.ts'
-import { type Conflict, type ConflictOptions, findConflicts } from './history/conflicts.ts'
-import type { ContentSource } from './history/contents.ts'
-import { comparePoints, type Difference, type DifferenceOptions } from './history/history-diff.ts'
-import type { History } from './history/history.ts'
-import {
-  type CommitRange,
-  placeOf,
-  type Point,
-  type PointOrPosition,
-  type Position,
-  rangesOf,
-} from './history/points.ts'
-import { readConsistently } from './history/read-consistently.ts'
-import {
-  memoryAt,
-  type MemoryState,
-  type MemoryVersions,
-  type MemoryVersionsQuery,
-  type StateAt,
-  stateAt,
-  versionsOf,
-} from './history/state-at.ts'
-import {
-  type GroupedChange,
-  type Grouping,
-  Timeline,
-  type TimelineFilter,
-  type VersionGroup,
-} from './history/timeline.ts'
-import {
-  readVersions,
-  readVersionWithInputs,
-  type Version,
-  type VersionFilter,
-  type VersionWithInputs,
-} from './history/versions.ts'
+import { HistoryReader } from './history-reader.ts'
 import type { RedactionPlan, RedactionRequest } from './redaction/redaction-plan.ts'
-import {
-  checkBlame,
-  checkObject,
-  checkOptions,
-  checkPoint,
-  checkRedaction,
-  checkText,
-} from './request-check.ts'
+import { checkOptions, checkRedaction } from './request-check.ts'
 import type { StoreSession } from './session/session.ts'
-import { beginningOf, type HistoryBeginning } from './store-report.ts'
 
-export class StoreHistory {
+export class StoreHistory extends HistoryReader {
   readonly #session: StoreSession
-  /** The one that was asked for last. */
-  #timeline:
-    | { readonly key: string; readonly history: History; readonly timeline: Timeline }
-    | undefined
 
   /** @internal */
   constructor(session: StoreSession) {
+    super(session)
     this.#session = session
-  }
-
-  /** Versions that match all conditions, newest first. Rejects with `invalid_input`. */
-  versions(filter: VersionFilter = {}, options: WorkOptions = {}): Paged<Version> {
-    // Of the filter as it is now, whatever becomes of the object.
-    const asked = typeof filter === 'object' && filter !== null ? { ...filter } : filter
-    const read = async (page?: string): Promise<Page<Version>> => {
-      const query = { ...checkObject(asked, 'The filter'), page }
-      return this.#ask((history, contents) => readVersions(history, contents, query), options)
-    }
-    return paged(read, asked?.page)
-  }
-
-  /** One version with its content, and what a merge made it of. Rejects with `not_found`. */
-  async version(versionId: string): Promise<VersionWithInputs> {
-    checkText(versionId, 'A version id')
-    const history = await this.#session.loadHistory()
-    return readVersionWithInputs(history, this.#session.contents, versionId)
-  }
-
-  /** What differs between two points, or between one and now. */
-  async diff(from: Point, to?: Point, options: DifferenceOptions = {}): Promise<Difference> {
-    for (const point of to === undefined ? [from] : [from, to]) checkPoint(point)
-    return this.#ask(
-      (history, contents) => comparePoints(history, contents, { from, to }, options),
-      options,
-    )
-  }
-
-  /** @internal All memories as they were at a point, or are now, without texts. */
-  async state(
-    at?: Point,
-    options: WorkOptions & { readonly deleted?: boolean } = {},
-  ): Promise<StateAt> {
-    if (at !== undefined) checkPoint(at)
-    const { deleted = false, signal } = checkOptions(options)
-    return this.#ask((history) => stateAt(history, at, deleted), { signal })
-  }
-
-  /** @internal One memory, `mem_…`, as it was at a point, or is now. Rejects with `not_found`. */
-  async memory(memoryId: string, at?: Point, options: WorkOptions = {}): Promise<MemoryState> {
-    checkText(memoryId, 'A memory id')
-    if (at !== undefined) checkPoint(at)
-    const { signal } = checkOptions(options)
-    return this.#ask((history, contents) => memoryAt(history, contents, memoryId, at), { signal })
-  }
-
-  /** @internal The versions of a memory, `mem_…`, numbered, newest first, or `not_found`. */
-  async memoryVersions(memoryId: string, query: MemoryVersionsQuery): Promise<MemoryVersions> {
-    checkText(memoryId, 'A memory id')
-    const asked = { ...checkObject(query, 'The query') }
-    if (asked.at !== undefined) checkPoint(asked.at)
-    return versionsOf(await this.#session.loadHistory(), memoryId, asked)
-  }
-
-  /** @internal Where a point is in the line of all commits. Rejects with `not_found`. */
-  async place(point: PointOrPosition): Promise<Position> {
-    const asked = checkObject(point, 'The point')
-    if (!('position' in asked)) checkPoint(asked)
-    return placeOf(await this.#session.loadHistory(), asked)
-  }
-
-  /** @internal The line of all commits in at most `most` ranges. */
-  async stretches(most: number, options: WorkOptions = {}): Promise<readonly CommitRange[]> {
-    const { signal } = checkObject(options, 'The options')
-    return inSlices(rangesOf(await this.#session.loadHistory(), most), signal)
-  }
-
-  /** @internal Who wrote when, or who wrote at all, newest first. Rejects with `invalid_input`. */
-  async groups(
-    filter: TimelineFilter,
-    grouping: Grouping,
-    options: WorkOptions = {},
-  ): Promise<readonly VersionGroup[]> {
-    return (await this.#timelineOf(filter, grouping, options)).groups()
-  }
-
-  /** @internal The group that a version belongs to, and what it did. Rejects with `not_found`. */
-  async group(
-    versionId: string,
-    filter: TimelineFilter,
-    grouping: Grouping,
-    options: WorkOptions = {},
-  ): Promise<{ readonly group: VersionGroup; readonly changes: readonly GroupedChange[] }> {
-    checkText(versionId, 'A version id')
-    const timeline = await this.#timelineOf(filter, grouping, options)
-    const group = timeline.group(versionId)
-    return { group, changes: await inSlices(timeline.changes(versionId), options.signal) }
-  }
-
-  /** Which version each line of a memory comes from. */
-  async blame(pathOrMemoryId: string, options: BlameOptions = {}): Promise<readonly BlameLine[]> {
-    checkBlame(pathOrMemoryId, options)
-    const { blameLines } = await import('./history/blame.ts')
-    const { at } = options
-    return this.#ask(
-      (history, contents) => blameLines(history, contents, pathOrMemoryId, at),
-      options,
-    )
-  }
-
-  /** What merges of clones have combined, newest first. */
-  async conflicts(options: ConflictOptions = {}): Promise<readonly Conflict[]> {
-    const asked = { ...checkOptions(options) }
-    return this.#ask((history) => findConflicts(history, asked))
-  }
-
-  /**
-   * Where the history of a clone begins that a grant has begun, and whose word what was before is;
-   * undefined for the whole history.
-   */
-  get beginning(): HistoryBeginning | undefined {
-    return beginningOf(this.#session)
-  }
-
-  /**
-   * Fetches the whole history, for such a clone, and verifies it from genesis. Rejects with
-   * `remote_moved` before a sync, `start_false` if the device that gave the grant has not told the
-   * truth, a remote code, or the code of the first violation. Returns the number of commits.
-   */
-  async fetchAll(options: HistoryFetchOptions = {}): Promise<number> {
-    const asked = checkOptions(options)
-    const { remote = 'origin' } = asked
-    const { objects } = this.#session
-    const found = objects.exchange.remotes().find(({ name }) => name === remote)
-    if (found === undefined) throw unknownRemoteError(checkText(remote, 'The name of a remote'))
-    const { fetchAllHistory } = await import('./clone/fetch-all.ts')
-    return fetchAllHistory(this.#session, found.url, asked)
   }
 
   /** What `redact` would erase, and what stands in its way. */
@@ -201,38 +22,5 @@ export class StoreHistory {
   ): Promise<RedactionPlan> {
     const { planRedaction } = await import('./redaction/redaction.ts')
     return planRedaction(this.#session, checkRedaction(request), checkOptions(options))
-  }
-
-  #ask<T>(
-    ask: (history: History, contents: ContentSource) => Generator<undefined, T>,
-    options: WorkOptions = {},
-  ): Promise<T> {
-    const session = this.#session
-    return readConsistently(
-      session,
-      (history) => ask(history, session.contents),
-      checkOptions(options),
-    )
-  }
-
-  async #timelineOf(
-    filter: TimelineFilter,
-    grouping: Grouping,
-    options: WorkOptions,
-  ): Promise<Timeline> {
-    checkObject(filter, 'The filter')
-    checkObject(grouping, 'The grouping')
-    const { signal } = checkOptions(options)
-    const key = JSON.stringify([filter, grouping])
-    for (;;) {
-      const history = await this.#session.loadHistory({ signal })
-      const known = this.#timeline
-      const isKnown = known?.key === key && known.history === history && known.timeline.isCurrent
-      const timeline = isKnown ? known.timeline : new Timeline(history, filter, grouping)
-      this.#timeline = { key, history, timeline }
-      await inSlices(timeline.catchUp(), signal)
-      // Not if something has been redacted.
-      if (timeline.isCurrent) return timeline
-    }
   }
 }

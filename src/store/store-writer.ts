@@ -6,8 +6,8 @@ import { StoreError } from '../errors.ts'
 import { checkNewDeviceName } from '../format/device-name.ts'
 import type { Role } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
-import { type Applied, type AppliedChanges, applyChanges } from './changes/apply.ts'
-import type { Change } from './changes/changes.ts'
+import { ChangeWriter } from './change-writer.ts'
+import type { Applied } from './changes/apply.ts'
 import { expire, type Expiry, type ExpiryRule } from './changes/retention.ts'
 import type { Author } from './commits/commit-context.ts'
 import { type SettingsChange, updateSettings } from './devices/administration.ts'
@@ -51,7 +51,7 @@ import type { MemberOptions, MembersChanged } from './sync/sync.ts'
 // Commands run in the order of their calls: code that joins the queue of writers is imported here,
 // and only plans when they run. Redactions, and what begins with a sync, may be later.
 
-export class StoreWriter {
+export class StoreWriter extends ChangeWriter {
   readonly #session: StoreSession
   readonly #author: Author
   /** The members and their rights. Owners only. */
@@ -65,49 +65,13 @@ export class StoreWriter {
 
   /** @internal Use `store.as`. */
   constructor(session: StoreSession, author: Author) {
+    super(session, author)
     this.#session = session
     this.#author = author
     this.devices = new DeviceWriter(session, author)
     this.grants = new GrantWriter(session, author)
     this.keys = new KeyWriter(session, author)
     this.settings = new SettingsWriter(session, author)
-  }
-
-  /** Makes the memory at `path` hold `content`, whether there is one yet or not. As `apply`. */
-  write(path: string, content: string): Promise<AppliedChanges> {
-    return this.apply([{ type: 'write', path, content }])
-  }
-
-  /**
-   * Changes the content of the memory at `path`. `edit` gets the newest one, and must be pure: it
-   * may run more than once. As `apply`.
-   */
-  edit(path: string, edit: (content: string) => string): Promise<AppliedChanges> {
-    return this.apply([{ type: 'edit', path, edit }])
-  }
-
-  /** Adds lines at the end of the memory at `path`, or creates it with them. As `apply`. */
-  append(path: string, content: string): Promise<AppliedChanges> {
-    return this.apply([{ type: 'append', path, content }])
-  }
-
-  /** Moves a memory, or a directory with all below it, to a free path. As `apply`. */
-  move(path: string, to: string): Promise<AppliedChanges> {
-    return this.apply([{ type: 'rename', path, to }])
-  }
-
-  /** Deletes a memory, or a directory with all below it. As `apply`. */
-  delete(path: string): Promise<AppliedChanges> {
-    return this.apply([{ type: 'delete', path }])
-  }
-
-  /**
-   * Does all of `changes` in one commit, or none of them. Rejects with `not_found`,
-   * `path_conflict`, `precondition_failed`, `invalid_path`, `invalid_input`, `content_too_large`,
-   * `store_full`, `change_too_large`, `permission_denied`, `store_archived` or a storage code.
-   */
-  async apply(changes: readonly Change[]): Promise<AppliedChanges> {
-    return applyChanges(this.#session, changes, this.#author)
   }
 
   /** Puts one memory, also a deleted one, back into a state of its past: a change as any other. */

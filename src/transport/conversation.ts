@@ -1,13 +1,13 @@
 // One conversation with a service of a remote: its refs, then at most one request, over the wire
 // that reaches it. Must leave no socket and no process behind.
 
-import { hasCode, type StoreError } from '../errors.ts'
+import { hasCode, StoreError } from '../errors.ts'
 import { harmless } from './failures.ts'
 import { PacketReader, protocolError } from './pkt-line.ts'
-import type { RemoteAccess, RemoteRefs } from './remote-access.ts'
+import type { RemoteAccess, RemoteRefs, RemoteWire, Service } from './remote-access.ts'
 import { parseRemoteUrl } from './remote-url.ts'
 import { cancelled, Endurance, type Patience, timeoutMsDefault } from './stall.ts'
-import { readRefs, type Service, type RemoteWire } from './wire.ts'
+import { readRefs } from './wire.ts'
 
 export class Conversation {
   readonly refs: RemoteRefs
@@ -110,6 +110,10 @@ async function openWire(
 ): Promise<RemoteWire> {
   const url = parseRemoteUrl(access.url, { allowHttp: access.allowHttp })
   if (patience.signal?.aborted === true) throw cancelled()
+  if (access.wire !== undefined) {
+    if (url.kind === 'http') return access.wire(url, service, access, patience)
+    throw new StoreError('invalid_input', 'Without a disk, a remote is reached over https:// only')
+  }
   // Imported here: most processes need one of them or none.
   if (url.kind === 'http') {
     const { HttpWire } = await import('./http-wire.ts')

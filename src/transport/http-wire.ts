@@ -10,18 +10,16 @@ import { connectionFailure, type Refusal, statusFailure, secretForms } from './f
 import { checkGitSettings, findCertificates } from './git-settings.ts'
 import { PacketReader, protocolError, textOf } from './pkt-line.ts'
 import { type Headers, Route, userAgent } from './proxy.ts'
-import type { Credentials, ProcessEnvironment, RemoteAccess } from './remote-access.ts'
+import type {
+  Credentials,
+  ProcessEnvironment,
+  RemoteAccess,
+  RemoteWire,
+  Service,
+} from './remote-access.ts'
 import type { HttpUrl } from './remote-url.ts'
 import { awaitMoved, drained, moving, type Patience } from './stall.ts'
-import {
-  noList,
-  skipHeader,
-  advertisementBytesMax,
-  type Service,
-  tooManyRefs,
-  wholeBody,
-  type RemoteWire,
-} from './wire.ts'
+import { noList, skipHeader, advertisementBytesMax, tooManyRefs, wholeBody } from './wire.ts'
 
 const redirectsMax = 5
 /** The largest answer that only describes an error. */

@@ -16,10 +16,9 @@ import { StoreError } from '../errors.ts'
 import { processFailure } from './failures.ts'
 import { checkGitSettings, childEnvironment, findGitSetting } from './git-settings.ts'
 import { flushPacket, PacketReader } from './pkt-line.ts'
-import type { RemoteAccess } from './remote-access.ts'
+import type { RemoteAccess, RemoteWire, Service } from './remote-access.ts'
 import type { FileUrl, SshUrl } from './remote-url.ts'
 import { awaitMoved, cancelled, drained, moving, type Patience } from './stall.ts'
-import type { RemoteWire, Service } from './wire.ts'
 
 /** Words that end a command of their own: git, too, starts any other one without a shell. */
 const needsShell = /[|&;<>()$`\\"' \t\n*?[#~=%]/

@@ -1,6 +1,7 @@
 // The types between a store and a remote: how a remote is reached, which refs it has, and the packs
 // to fetch and push. Must contain types only.
 
+import type { StoreError } from '../errors.ts'
 import type {
   BoundaryChange,
   Incoming,
@@ -9,6 +10,9 @@ import type {
   ReceiveLimits,
 } from '../git/exchange.ts'
 import type { Oid } from '../git/objects/object.ts'
+import type { PacketReader } from './pkt-line.ts'
+import type { HttpUrl } from './remote-url.ts'
+import type { Patience } from './stall.ts'
 
 /** Supplies credentials for a host; `attempt` counts from 1 and grows after each rejection. */
 export type CredentialSource = (request: {
@@ -20,6 +24,28 @@ export interface Credentials {
   readonly username: string
   readonly password: string
 }
+
+export type Service = 'git-upload-pack' | 'git-receive-pack'
+
+export interface RemoteWire {
+  /** Passwords that were used, which must not be shown. */
+  readonly secrets: readonly string[]
+  /** Asks for the refs: packets that begin with the list. */
+  list(): Promise<PacketReader>
+  /** Sends the request of `length` bytes; resolves to the answer when it begins. */
+  send(body: AsyncIterable<Uint8Array>, length: number): Promise<AsyncIterable<Uint8Array>>
+  /** Why an answer ended early, if the wire knows. */
+  explain(): Promise<StoreError | undefined>
+  close(): Promise<void>
+}
+
+/** Opens a wire to an http address, in place of the sockets of this machine. */
+export type OpenWire = (
+  url: HttpUrl,
+  service: Service,
+  access: RemoteAccess,
+  patience: Patience,
+) => RemoteWire
 
 /** The address of a remote and how this machine connects to it. */
 export interface RemoteAccess {
@@ -45,6 +71,8 @@ export interface RemoteAccess {
    * @internal What hosts have accepted, by address: they are then asked with it at once, and once.
    */
   readonly accepted?: Map<string, Credentials> | undefined
+  /** @internal How http addresses are reached where there are no sockets; others are refused. */
+  readonly wire?: OpenWire | undefined
   /** Called with each line of the remote's messages, sanitised. */
   readonly onMessage?: ((text: string) => void) | undefined
 }

@@ -8,21 +8,7 @@ import { branchName } from '../git/refs/branch.ts'
 import { grantRefsMax, MEBIBYTE } from '../limits.ts'
 import { harmless } from './failures.ts'
 import { type PacketReader, lengthDigits, protocolError, textOf } from './pkt-line.ts'
-import type { RemoteRefs } from './remote-access.ts'
-
-export type Service = 'git-upload-pack' | 'git-receive-pack'
-
-export interface RemoteWire {
-  /** Passwords that were used, which must not be shown. */
-  readonly secrets: readonly string[]
-  /** Asks for the refs: packets that begin with the list. */
-  list(): Promise<PacketReader>
-  /** Sends the request of `length` bytes; resolves to the answer when it begins. */
-  send(body: AsyncIterable<Uint8Array>, length: number): Promise<AsyncIterable<Uint8Array>>
-  /** Why an answer ended early, if the wire knows. */
-  explain(): Promise<StoreError | undefined>
-  close(): Promise<void>
-}
+import type { RemoteRefs, Service } from './remote-access.ts'
 
 /** Ten thousand refs; the repository of a store has a few. */
 export const advertisementBytesMax: number = MEBIBYTE

@@ -11,6 +11,7 @@ import {
   openDiskObjectStore,
 } from '../../src/git/disk-store/disk-object-store.ts'
 import type { Incoming } from '../../src/git/exchange.ts'
+import { createMemoryObjectStore } from '../../src/git/memory-store/memory-object-store.ts'
 import type { ObjectStore } from '../../src/git/object-store.ts'
 import { StoreSession } from '../../src/store/session/session.ts'
 import { KEPT_BYTES_MAX } from '../../src/store/sync/refused-head.ts'
@@ -34,7 +35,6 @@ import { inlinePacker } from '../support/inline-packer.ts'
 import { author, reopen } from '../support/stores.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
 import { TestHistory } from '../support/transitions.ts'
-import { createVolatileObjectStore } from '../support/volatile-object-store.ts'
 
 const pairOfClones = pairsOfClones()
 
@@ -256,7 +256,7 @@ describe('a pack that waits for its verdict', () => {
   }
 
   async function receive(store: ObjectStore): Promise<Incoming> {
-    const source = createVolatileObjectStore()
+    const source = createMemoryObjectStore()
     await source.exclusive(() => source.commit([...before, ...arriving]))
     const oids = arriving.flatMap(({ objects }) => objects.map(({ oid }) => oid))
     const incoming = store.exchange.incoming()

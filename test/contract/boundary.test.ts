@@ -2,12 +2,12 @@
 // ends: it moves with the packs that are accepted, and no commit lacks its parents elsewhere.
 
 import { describe, expect, test } from 'vitest'
+import { createMemoryObjectStore } from '../../src/git/memory-store/memory-object-store.ts'
 import { kinds } from '../support/exchange-stores.ts'
 import { partialPack } from '../support/partial-stores.ts'
 import { blob, blobOid, inChunks, rawPack } from '../support/raw-pack.ts'
 import { receivePack } from '../support/transfer.ts'
 import { TestHistory } from '../support/transitions.ts'
-import { createVolatileObjectStore } from '../support/volatile-object-store.ts'
 
 describe.each(kinds)('the boundary (%s)', (kind, create) => {
   const isShared = kind === 'over a shared log'
@@ -120,7 +120,7 @@ describe.each(kinds)('the boundary (%s)', (kind, create) => {
       const transitions = new TestHistory(27).take(5)
       const [, planted = '', ...later] = transitions.map(({ next }) => next)
       const tip = later.at(-1) ?? ''
-      const source = createVolatileObjectStore()
+      const source = createMemoryObjectStore()
       await source.exclusive(() => source.commit(transitions))
       const both = await source.exchange.pack([tip, planted])
       const first = { before: [], haves: [], shallow: [tip], unshallow: [] }

@@ -39,8 +39,11 @@ test('its blocks print the output shown on the page', { tags: 'slow' }, () => {
 
 const members = {
   MemoryStore: 'memory-store',
+  StoreHandle: 'store-handle',
   StoreWriter: 'store-writer',
+  ChangeWriter: 'change-writer',
   StoreHistory: 'store-history',
+  HistoryReader: 'history-reader',
   StoreDevices: 'store-devices',
   StoreRemotes: 'store-remotes',
   StoreMaintenance: 'store-maintenance',

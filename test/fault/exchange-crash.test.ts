@@ -11,6 +11,7 @@ import {
   createDiskObjectStore,
   openDiskObjectStore,
 } from '../../src/git/disk-store/disk-object-store.ts'
+import { createMemoryObjectStore } from '../../src/git/memory-store/memory-object-store.ts'
 import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
 import { killed, unplugged, unsynced } from '../support/deaths.ts'
 import { FaultyDisk, SimulatedDeath } from '../support/faulty-disk.ts'
@@ -19,7 +20,6 @@ import { full } from '../support/seed.ts'
 import { copyDirectory, git, temporaryDirectory } from '../support/temporary.ts'
 import { receivePack } from '../support/transfer.ts'
 import { TestHistory } from '../support/transitions.ts'
-import { createVolatileObjectStore } from '../support/volatile-object-store.ts'
 
 const history = new TestHistory(61)
 const known = history.take(4)
@@ -35,7 +35,7 @@ function open(directory: string, disk: FaultyDisk): Promise<ObjectStore> {
 }
 
 async function packOf(transitions: readonly Transition[]): Promise<Uint8Array[]> {
-  const source = createVolatileObjectStore()
+  const source = createMemoryObjectStore()
   await source.exclusive(() => source.commit([...known, ...arriving]))
   const oids = transitions.flatMap(({ objects }) => objects.map(({ oid }) => oid))
   const chunks: Uint8Array[] = []

@@ -13,6 +13,7 @@ import {
   createDiskObjectStore,
   openDiskObjectStore,
 } from '../../src/git/disk-store/disk-object-store.ts'
+import { createMemoryObjectStore } from '../../src/git/memory-store/memory-object-store.ts'
 import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
 import { RepairSite } from '../../src/git/repair/repair-site.ts'
 import { generateIdentity } from '../../src/keys/identity.ts'
@@ -27,7 +28,6 @@ import { ownDirectory } from '../support/own-files.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
 import { receivePack } from '../support/transfer.ts'
 import { TestHistory } from '../support/transitions.ts'
-import { createVolatileObjectStore } from '../support/volatile-object-store.ts'
 
 const before = new TestHistory(31).take(5)
 const erasure = eraseBlob(before, 2)
@@ -171,7 +171,7 @@ test('the branch that a process moved before it died', async () => {
 })
 
 async function packOf(transitions: readonly Transition[]): Promise<readonly Uint8Array[]> {
-  const source = createVolatileObjectStore()
+  const source = createMemoryObjectStore()
   await source.exclusive(() => source.commit([...before, ...transitions]))
   const chunks: Uint8Array[] = []
   const oids = transitions.flatMap(({ objects }) => objects.map(({ oid }) => oid))

@@ -5,16 +5,16 @@ import { describe, expect, test } from 'vitest'
 import type { Sealed } from '../../src/bytes.ts'
 import { assert } from '../../src/errors.ts'
 import { createDiskObjectStore } from '../../src/git/disk-store/disk-object-store.ts'
+import { createMemoryObjectStore } from '../../src/git/memory-store/memory-object-store.ts'
 import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
 import { newObject } from '../../src/git/objects/object.ts'
 import { bareRepository } from '../support/pack-fixtures.ts'
 import { cleanEnvironment, git, temporaryDirectory } from '../support/temporary.ts'
 import { pushPack, receivePack } from '../support/transfer.ts'
 import { TestHistory } from '../support/transitions.ts'
-import { createVolatileObjectStore } from '../support/volatile-object-store.ts'
 
 const kinds: readonly (readonly [string, () => Promise<ObjectStore>])[] = [
-  ['in memory', async () => createVolatileObjectStore()],
+  ['in memory', async () => createMemoryObjectStore()],
   ['on disk', () => createDiskObjectStore({ directory: join(temporaryDirectory(), 's') })],
 ]
 

@@ -2,16 +2,16 @@
 
 import { join } from 'node:path'
 import { createDiskObjectStore } from '../../src/git/disk-store/disk-object-store.ts'
+import { createMemoryObjectStore } from '../../src/git/memory-store/memory-object-store.ts'
 import type { ObjectStore } from '../../src/git/object-store.ts'
 import { openReplicatedStore } from '../../src/git/replica/replicated-store.ts'
 import { FaultyDisk } from './faulty-disk.ts'
 import { inlinePacker } from './inline-packer.ts'
 import { temporaryDirectory } from './temporary.ts'
-import { createVolatileObjectStore } from './volatile-object-store.ts'
 import { VolatileLog } from './volatile-shared-log.ts'
 
 export const kinds: readonly (readonly [string, () => Promise<ObjectStore>])[] = [
-  ['in memory', async () => createVolatileObjectStore()],
+  ['in memory', async () => createMemoryObjectStore()],
   ['on disk', () => createDiskObjectStore({ directory: join(temporaryDirectory(), 's') })],
   [
     'over a shared log',

@@ -5,13 +5,13 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll } from 'vitest'
 import { StoreError } from '../../src/errors.ts'
+import { createMemoryObjectStore } from '../../src/git/memory-store/memory-object-store.ts'
 import type { RemoteAccess } from '../../src/transport/remote-access.ts'
 import { type Fault, type GitServer, startGitServer } from './git-server.ts'
 import { bareRepository } from './pack-fixtures.ts'
 import { cleanEnvironment, sharedDirectory, temporaryDirectory } from './temporary.ts'
 import { fetchPack, pushPack } from './transfer.ts'
 import { TestHistory } from './transitions.ts'
-import { createVolatileObjectStore } from './volatile-object-store.ts'
 
 export const environment: NodeJS.ProcessEnv = cleanEnvironment()
 const history = new TestHistory(41)
@@ -19,7 +19,7 @@ const transitions = history.take(3)
 /** The newest commit of the history. */
 export const head: string = history.head ?? ''
 const oids = transitions.flatMap(({ objects }) => objects.map(({ oid }) => oid))
-const source = createVolatileObjectStore()
+const source = createMemoryObjectStore()
 let isFilled = false
 
 /** One that has the history already, and one that has nothing. No test may change them. */
@@ -50,7 +50,7 @@ export async function push(access: RemoteAccess): Promise<void> {
 
 /** The whole history, into memory. */
 export function fetchFrom(access: RemoteAccess): Promise<unknown> {
-  const { exchange } = createVolatileObjectStore()
+  const { exchange } = createMemoryObjectStore()
   return fetchPack(access, { want: head, haves: [], into: exchange })
 }
 

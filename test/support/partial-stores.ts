@@ -6,11 +6,11 @@ import {
   createDiskObjectStore,
   type DiskObjectStore,
 } from '../../src/git/disk-store/disk-object-store.ts'
+import { createMemoryObjectStore } from '../../src/git/memory-store/memory-object-store.ts'
 import type { Transition } from '../../src/git/object-store.ts'
 import { inChunks } from './raw-pack.ts'
 import { temporaryDirectory } from './temporary.ts'
 import { receivePack } from './transfer.ts'
-import { createVolatileObjectStore } from './volatile-object-store.ts'
 
 /** The commits of these transitions from one number to another, with all trees and blobs. */
 export async function partialPack(
@@ -18,7 +18,7 @@ export async function partialPack(
   from: number,
   tip: number = transitions.length - 1,
 ): Promise<Uint8Array> {
-  const source = createVolatileObjectStore()
+  const source = createMemoryObjectStore()
   await source.exclusive(() => source.commit(transitions))
   const sent = new Set(transitions.slice(from, tip + 1).map(({ next }) => next))
   const objects = transitions.flatMap((one) => one.objects)

@@ -11,6 +11,7 @@ import {
   openStore,
 } from '../../src/index.ts'
 import { argon2, type StretchParameters } from '../../src/limits.ts'
+import type { StoreHandle } from '../../src/store/store-handle.ts'
 import { temporaryDirectory } from './temporary.ts'
 
 export const author: Author = { actor: { type: 'session', id: 'agent-1' }, session: 'agent-1' }
@@ -54,7 +55,7 @@ export function reopen(place: TestPlace, options: Partial<OpenOptions> = {}): Pr
 }
 
 /** Path → content of everything live. */
-export async function contentsOf(store: MemoryStore): Promise<Record<string, string>> {
+export async function contentsOf(store: StoreHandle): Promise<Record<string, string>> {
   const found: Record<string, string> = {}
   const pending = [await store.list('/')]
   for (let node = pending.pop(); node !== undefined; node = pending.pop()) {

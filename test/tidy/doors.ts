@@ -14,6 +14,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'disk-store/repository-copy',
     'exchange',
     'journal/journal-survey',
+    'memory-store/memory-object-store',
     'object-store',
     'objects/object',
     'objects/oid-list',
@@ -108,8 +109,16 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'writer',
     'writer-clock',
   ],
-  'store/clone': ['clone-remote', 'staged-clone', 'fetch-all', 'start-clone'],
-  'store/sync': ['refusals', 'refused-head', 'remote-head', 'remote-state', 'report', 'sync'],
+  'store/clone': ['clone-remote', 'fetch-into', 'staged-clone', 'fetch-all', 'start-clone'],
+  'store/sync': [
+    'refusals',
+    'refused-head',
+    'remote-head',
+    'remote-state',
+    'report',
+    'sync',
+    'take-back',
+  ],
   'store/verify': [
     'beginning',
     'checked-commit',
@@ -118,7 +127,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'verify',
     'verify-rewritten',
   ],
-  transport: ['fetch', 'push', 'remote-access', 'remote-url'],
+  transport: ['client-wire', 'fetch', 'push', 'remote-access', 'remote-url'],
 }
 
 export function doorLaw(file: SourceFile): Violation[] {

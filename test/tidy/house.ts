@@ -7,15 +7,15 @@ import type { SourceFile } from './source.ts'
 
 /** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
-  'lines of src': 113_700,
-  'files of src': 690,
-  'lines of test and scripts': 132_800,
+  'lines of src': 115_600,
+  'files of src': 705,
+  'lines of test and scripts': 134_000,
   'percent of lines in src that are statements, at least': 50,
-  'files of src with one importer': 173,
-  'files of src of at most 40 lines': 48,
+  'files of src with one importer': 180,
+  'files of src of at most 40 lines': 50,
   'files side by side in a folder': 32,
   'files in the root of src/cli': 8,
-  'files in src/store/sync': 15,
+  'files in src/store/sync': 16,
   'type names declared twice or more': 5,
   'odd comments in a thousand': 10,
 } as const

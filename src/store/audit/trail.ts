@@ -22,11 +22,11 @@ import {
   checkState,
   confirmContact,
   contactOf,
-  fetchInto,
   type FirstContact,
   type JoinOptions,
   nameOf,
 } from '../clone/clone-remote.ts'
+import { fetchInto } from '../clone/fetch-into.ts'
 import { StagedClone } from '../clone/staged-clone.ts'
 import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import { findDivergence, newestCommon } from '../commits/divergence.ts'

@@ -1,5 +1,5 @@
-// Fetches the head of a remote into a new repository, whose branch is set only once the head has
-// been checked. Shared by joining, auditing and repairing.
+// Fetches the head of a remote into an empty object store, whose branch is set only once the head
+// has been checked. Shared by joining, auditing and repairing, and by stores in RAM.
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode, StoreError } from '../../errors.ts'
@@ -9,7 +9,6 @@ import type { Directory } from '../../format/directory.ts'
 import { formatId, parseId } from '../../format/id.ts'
 import { parseStoreFile } from '../../format/public-files.ts'
 import { bringsKeyring } from '../../format/record-rules.ts'
-import { createDiskObjectStore } from '../../git/disk-store/disk-object-store.ts'
 import type { HashedColumns } from '../../git/exchange.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import type { Oid, SizeLimit } from '../../git/objects/object.ts'
@@ -26,7 +25,6 @@ import {
   type StoreEnvironment,
   type StorePlaces,
 } from '../session/open-options.ts'
-import type { StoreSession } from '../session/session.ts'
 import { getBlob, getTree, type ObjectSource } from '../snapshot/git-reads.ts'
 
 export interface JoinOptions extends OpenOptions {
@@ -70,12 +68,12 @@ type ContactOptions = Pick<JoinOptions, 'url' | 'storeId' | 'trustFirstContact'>
   StoreEnvironment
 
 /**
- * Fetches the remote's head and its objects, and sets the branch to it unless `check` throws.
- * Returns what a verification reads faster.
+ * Fetches the remote's head and its objects into an empty object store, and sets the branch to it
+ * unless `check` throws. Returns what a verification reads faster.
  */
-export async function fetchInto(
-  directory: string,
-  options: FetchOptions,
+export async function fetchHead(
+  objects: ObjectStore,
+  options: Pick<FetchOptions, 'url' | 'storeId' | 'access' | 'transfer' | 'signal'>,
   check: (objects: ObjectStore, head: Oid, storeId: string) => Promise<void>,
 ): Promise<HashedColumns | undefined> {
   const { url, storeId: expected } = addressOf(options)
@@ -85,53 +83,20 @@ export async function fetchInto(
   try {
     const { head } = connection.refs
     if (head === undefined) throw emptyError()
-    const { disk, packer } = options
-    const how = { ...(disk && { disk }), ...(packer && { packer }) }
-    const objects = await createDiskObjectStore({ directory, ...how })
-    try {
-      const into = objects.exchange.incoming()
-      await connection.fetch({ want: head, haves: [], into, progress: options.transfer })
-      const { hashed } = into
-      // The whole repository is apart: who asked for it removes it unless the head is verified.
-      await into.accept()
-      const storeId = readForeignStoreId(objects, head)
-      if (expected !== undefined && expected !== storeId) throw otherStoreError()
-      await check(objects, head, storeId)
-      const transition = { objects: [], expected: undefined, next: head }
-      await objects.exclusive(() => objects.commit([transition]))
-      return hashed
-    } finally {
-      await objects.close()
-    }
+    const into = objects.exchange.incoming()
+    await connection.fetch({ want: head, haves: [], into, progress: options.transfer })
+    const { hashed } = into
+    // The whole repository is apart: who asked for it removes it unless the head is verified.
+    await into.accept()
+    const storeId = readForeignStoreId(objects, head)
+    if (expected !== undefined && expected !== storeId) throw otherStoreError()
+    await check(objects, head, storeId)
+    const transition = { objects: [], expected: undefined, next: head }
+    await objects.exclusive(() => objects.commit([transition]))
+    return hashed
   } finally {
     await connection.close()
   }
-}
-
-/**
- * Fetches everything after a push of all objects. Throws `object_corrupt` if some are still damaged
- * at the remote: git accepts such a push and replaces nothing that it has.
- */
-export async function checkRepaired(
-  { local }: StoreSession,
-  url: string,
-  { access, transfer, signal }: Pick<FetchOptions, 'access' | 'transfer' | 'signal'>,
-): Promise<void> {
-  await local.withScratch(async (disk, directory) => {
-    try {
-      const how = { url, access, transfer, signal, disk }
-      await fetchInto(directory, how, async () => undefined)
-    } catch (error) {
-      if (!hasCode(error, 'remote_protocol', 'pack_refused')) throw error
-      throw new StoreError(
-        'object_corrupt',
-        'The remote has all objects, but some are damaged there, and git never replaces an ' +
-          'object: delete those that `git fsck` reports there, a damaged pack with its index, ' +
-          'and repair it again; or push to a new repository',
-        { cause: error },
-      )
-    }
-  })
 }
 
 /** The address, with the store that it names or `storeId` does. Throws `invalid_input`. */

@@ -6,29 +6,33 @@
 import type { Progress } from '../../async.ts'
 import { equalBytes } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
+import { parseAddress } from '../../format/address.ts'
 import { parseLinks } from '../../format/commit.ts'
 import type { Start } from '../../format/start.ts'
-import { createDiskObjectStore } from '../../git/disk-store/disk-object-store.ts'
 import type { Incoming } from '../../git/exchange.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import type { HeldGrant } from '../../keys/held-grant.ts'
+import { HeldGrant } from '../../keys/held-grant.ts'
 import { historyDepthMax, startBytesMax, wrapsBytesMax } from '../../limits.ts'
 import { inSlices } from '../../time-slice.ts'
-import type { RemoteAccess, TransferProgress } from '../../transport/remote-access.ts'
+import type {
+  RemoteAccess,
+  RemoteOptions,
+  TransferProgress,
+} from '../../transport/remote-access.ts'
 import { openHeadKeyring } from '../access/authority.ts'
 import { readCommitBytes, verifyDecodedCommit } from '../commits/decoded-commit.ts'
 import { beforeBeginning } from '../history/beginning-entry.ts'
 import { GrantedFiles, readStart } from '../session/granted.ts'
 import {
   environmentOf,
+  localFiles,
   type StoreEnvironment,
-  storageOf,
   type StorePlaces,
 } from '../session/open-options.ts'
 import type { StoreSource } from '../session/store-id.ts'
 import { getBlob } from '../snapshot/git-reads.ts'
-import type { Snapshot } from '../snapshot/snapshot.ts'
+import type { Head, Snapshot } from '../snapshot/snapshot.ts'
 import { beginningOf, checkGranted, floorOf } from '../verify/beginning.ts'
 import type { CheckedCommit } from '../verify/checked-commit.ts'
 import { verifyBegun, verifyHistory } from '../verify/verify.ts'
@@ -52,28 +56,57 @@ interface ShownRefs {
 /** More commits than the remote may have got while this clone was being made. */
 const SLACK = 16
 
+/** A grant, and the address that it is used at. */
+export interface GrantAtRemote {
+  readonly held: HeldGrant
+  readonly url: string
+}
+
+/** Throws `invalid_identity`, `invalid_input`, or `store_id_mismatch` for another store. */
+export async function parseGrantAt(
+  grant: string,
+  address: string,
+  access: RemoteOptions | undefined,
+): Promise<GrantAtRemote> {
+  const held = await HeldGrant.parse(grant)
+  const { url, storeId } = parseAddress(address)
+  if (storeId !== undefined && storeId !== held.storeId) {
+    throw new StoreError('store_id_mismatch', 'The grant is of another store than the address')
+  }
+  // Loaded here: the library loads this file at its start.
+  const { parseRemoteUrl } = await import('../../transport/remote-url.ts')
+  return { held, url: parseRemoteUrl(url, access).text }
+}
+
 /**
- * Makes the repository, whose branch is set. Returns the verified snapshot there. Throws
+ * Fills an empty object store and sets its branch. Returns the verified snapshot there. Throws
  * `not_found` for an empty remote or one without wraps or a start, `grant_expired`,
  * `history_needed` if the branch does not descend from the start, `rolled_back` if it lacks the
  * state of the start, a remote code, or the code of verification.
  */
 export async function cloneFromStart(
+  objects: ObjectStore,
   held: HeldGrant,
   options: StartCloneOptions,
 ): Promise<Snapshot> {
-  const { directory } = options
-  const objects = await createDiskObjectStore({ ...storageOf(options), directory })
-  try {
-    const snapshot = await new StartClone(held, options, objects).fetch()
-    checkGranted(snapshot, held.identity, environmentOf(options).clock())
-    const transition = { objects: [], expected: undefined, next: snapshot.head.commit }
-    await objects.exclusive(() => objects.commit([transition]))
-    await objects.exchange.addRemote({ name: 'origin', url: options.access.url })
-    return snapshot
-  } finally {
-    await objects.close()
-  }
+  const snapshot = await new StartClone(held, options, objects).fetch()
+  checkGranted(snapshot, held.identity, environmentOf(options).clock())
+  const transition = { objects: [], expected: undefined, next: snapshot.head.commit }
+  await objects.exclusive(() => objects.commit([transition]))
+  await objects.exchange.addRemote({ name: 'origin', url: options.access.url })
+  return snapshot
+}
+
+/** The remote has shown this head: it must contain it from now on, and lacks nothing yet. */
+export async function noteShown(
+  options: StorePlaces & StoreEnvironment,
+  storeId: string,
+  url: string,
+  { commit: oid, height, record }: Head,
+): Promise<void> {
+  const { clock } = environmentOf(options)
+  const { seenRemotes } = await localFiles(options, storeId)
+  await seenRemotes.note('origin', url, { oid, height, record, seenAt: clock() })
 }
 
 class StartClone {

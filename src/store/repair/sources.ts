@@ -10,7 +10,7 @@ import { RepositorySurvey } from '../../git/repair/repository-survey.ts'
 import { inSlices } from '../../time-slice.ts'
 import type { RemoteOptions, TransferProgress } from '../../transport/remote-access.ts'
 import { parseRemoteUrl } from '../../transport/remote-url.ts'
-import { fetchInto } from '../clone/clone-remote.ts'
+import { fetchInto } from '../clone/fetch-into.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 
 export interface CopyOptions {

@@ -11,6 +11,7 @@ import type { ObjectStore } from '../../git/object-store.ts'
 import type { NewObject, Oid } from '../../git/objects/object.ts'
 import type { EpochKeys } from '../../keys/epoch.ts'
 import type { Identity } from '../../keys/identity.ts'
+import type { Unlock } from '../../keys/unlock.ts'
 import { findKeyring, openHeadKeyring } from '../access/authority.ts'
 import { areLostCommitsLate } from '../access/post-revocation.ts'
 import type { Epochs } from '../commits/decoded-commit.ts'
@@ -29,6 +30,8 @@ export interface StateParts extends LocalFilesParts {
   readonly storeId: string
   readonly identity: Identity
   readonly epochs: ReadonlyMap<string, EpochKeys>
+  /** What opens later keyrings; the identity by default. */
+  readonly unlock?: Unlock | undefined
   readonly snapshot: Snapshot
   readonly seenRemotes: RemoteStateFile
   readonly cacheBudget: CacheBudget
@@ -57,6 +60,7 @@ export class CurrentState {
   readonly objects: ObjectStore
   readonly storeId: string
   readonly identity: Identity
+  readonly unlock: Unlock
   readonly seenRemotes: RemoteStateFile
   readonly local: LocalFiles
   readonly #gate = new Gate()
@@ -73,6 +77,7 @@ export class CurrentState {
     this.objects = parts.objects
     this.storeId = parts.storeId
     this.identity = parts.identity
+    this.unlock = parts.unlock ?? { type: 'identity', identity: parts.identity }
     this.seenRemotes = parts.seenRemotes
     this.#cache = new ContentCache(parts.cacheBudget)
     // Not kept in the parts: an earlier snapshot has paths that may be redacted later.
@@ -274,8 +279,7 @@ export class CurrentState {
     const { oid, kid } = this.snapshot.keyring
     const isSame = findKeyring(this.objects, head) === oid && this.epochs.has(kid)
     if (isSame) return this.epochs
-    const unlock = { type: 'identity', identity: this.identity } as const
-    return (await openHeadKeyring(this.objects, this.storeId, unlock, head)).epochs
+    return (await openHeadKeyring(this.objects, this.storeId, this.unlock, head)).epochs
   }
 }
 

@@ -2,7 +2,7 @@
 // while. As long as a caller still holds it, later queries get the same object, so that a redaction
 // reaches every history in use.
 
-import { Gate } from '../../async.ts'
+import { Gate, letEnd } from '../../async.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { catchUp, type CatchUpOptions } from '../history/catch-up.ts'
 import type { History, HistorySource } from '../history/history.ts'
@@ -88,7 +88,7 @@ export class HeldHistory {
     clearTimeout(this.#timer)
     // On failure it is kept in RAM, where it works as well.
     this.#timer = setTimeout(() => void this.letGo().catch(() => undefined), RELEASE_AFTER_MS)
-    this.#timer.unref()
+    letEnd(this.#timer)
   }
 
   /**

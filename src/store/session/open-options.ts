@@ -80,6 +80,8 @@ export interface OpenOptions extends StorePlaces, GuardOptions, StoreEnvironment
   /** Reports the verification of a long history. */
   readonly progress?: Progress
   readonly signal?: AbortSignal
+  /** @internal Opens every keyring with the recovery key, and makes no device of the identity. */
+  readonly isGuest?: boolean | undefined
   /** @internal The verified state of a clone that was made just now. */
   readonly verified?: Snapshot | undefined
 }

@@ -47,7 +47,8 @@ export async function openSession(
   granted?.check(snapshot, identity, clock())
   if (options.acceptRolledBack !== true) await keepUp(source, anchor, snapshot)
   const parts = { ...found, ...local, beginning, objects, storeId, identity, epochs: opened.epochs }
-  const environment = { cacheBudget, indexBudget, clock, random, stretch, guard, granted }
+  const unlock = options.isGuest === true ? unlockOf(options) : undefined
+  const environment = { unlock, cacheBudget, indexBudget, clock, random, stretch, guard, granted }
   const session = new StoreSession({ ...parts, ...environment })
   if (options.acceptRolledBack === true) {
     await objects.exclusive(async () => {

@@ -63,6 +63,7 @@ export class StoreSession {
   readonly objects: ObjectStore
   readonly storeId: string
   readonly identity: Identity
+  readonly unlock: CurrentState['unlock']
   readonly random: Random
   readonly stretch: StretchParameters
   /** The budget of indexes over contents. */
@@ -86,6 +87,7 @@ export class StoreSession {
     this.objects = state.objects
     this.storeId = state.storeId
     this.identity = state.identity
+    this.unlock = state.unlock
     this.random = parts.random
     this.stretch = parts.stretch
     this.indexBudget = parts.indexBudget

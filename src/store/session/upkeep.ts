@@ -2,6 +2,7 @@
 // store is idle, when it has been busy for long, and when it closes. A failure loses nothing: the
 // earlier files are as good, only older.
 
+import { letEnd } from '../../async.ts'
 import { hasCode } from '../../errors.ts'
 import type { BuiltCommit } from '../commits/commit.ts'
 import type { Head } from '../snapshot/snapshot.ts'
@@ -34,7 +35,7 @@ export class Upkeep {
     if (this.#isStopped) return
     if (local.isDue(snapshot, 'busy')) this.#running ??= this.#settleWhenBusy()
     this.#timer = setTimeout(() => void this.#settle().catch(() => undefined), IDLE_MS)
-    this.#timer.unref()
+    letEnd(this.#timer)
   }
 
   /** After a long verification: the next open does not repeat it, even if this process dies. */

@@ -241,7 +241,7 @@ async function epochsOf(
 ): Promise<Epochs> {
   const keyring = decodeKeyring(readHeadKeyring(objects, head))
   if (session.epochs.has(keyring.kid)) return session.epochs
-  const unlock = { type: 'identity', identity: session.identity } as const
+  const { unlock } = session
   return (await openHeadKeyring(objects, session.storeId, unlock, head, signal)).epochs
 }
 

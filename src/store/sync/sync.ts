@@ -108,7 +108,7 @@ async function syncAlone(
   const { builtOnRedacted, ...moved } = await moving
   if (options.repair === true && options.only !== 'pull') {
     // Imported here: few remotes are damaged.
-    const { checkRepaired } = await import('../clone/clone-remote.ts')
+    const { checkRepaired } = await import('../clone/fetch-into.ts')
     await checkRepaired(session, remote.url, options)
   }
   await known.forgetRefused()

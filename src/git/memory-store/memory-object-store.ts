@@ -1,10 +1,10 @@
-// The object store in memory: for tests, and for programs that embed a store that need not outlive
-// the process. Its contract is that of the store on a disk, without durability.
+// The object store in RAM: for runtimes without a disk, whose store is durable at its remote, and
+// for tests. Its contract is that of the store on a disk, without durability.
 
-import { toHex } from '../../src/bytes.ts'
-import { assert, StoreError } from '../../src/errors.ts'
-import type { PackExchange } from '../../src/git/exchange.ts'
-import { measureUnreachable, type ReachableSource } from '../../src/git/maintenance/unreachable.ts'
+import { toHex } from '../../bytes.ts'
+import { assert, StoreError } from '../../errors.ts'
+import type { PackExchange } from '../exchange.ts'
+import { measureUnreachable, type ReachableSource } from '../maintenance/unreachable.ts'
 import {
   checkTransitions,
   type CompactOptions,
@@ -14,25 +14,38 @@ import {
   type Reclaimable,
   type StorageStatus,
   type Transition,
-} from '../../src/git/object-store.ts'
-import type { GitObject, NewObject, Oid } from '../../src/git/objects/object.ts'
-import { VolatileExchange } from './volatile-exchange.ts'
+} from '../object-store.ts'
+import type { GitObject, NewObject, Oid } from '../objects/object.ts'
+import { MemoryExchange } from './memory-exchange.ts'
 
-/** An empty store. */
-export function createVolatileObjectStore(): ObjectStore {
-  return new VolatileObjectStore()
+export interface MemoryStorageOptions {
+  /** The most bytes that objects of others may have, inflated. */
+  readonly bytesMax?: number | undefined
+  /** Called after erased objects were dropped: caches made from them must be erased too. */
+  readonly onErased?: (() => void) | undefined
 }
 
-class VolatileObjectStore implements ObjectStore {
+/** An empty store. */
+export function createMemoryObjectStore(options: MemoryStorageOptions = {}): ObjectStore {
+  return new MemoryObjectStore(options)
+}
+
+class MemoryObjectStore implements ObjectStore {
   readonly #objects: Map<Oid, GitObject> = new Map()
   readonly #dead: Set<Oid> = new Set()
   #staged: NewObject[] = []
-  readonly #exchange = new VolatileExchange(this.#objects, () => this.#assertOpen())
+  readonly #exchange: MemoryExchange
   #head: Oid | undefined
   #turn: Promise<unknown> = Promise.resolve()
   #writing = false
   erasures = 0
   #closed = false
+  readonly #onErased: () => void
+
+  constructor({ onErased = () => undefined, bytesMax = Infinity }: MemoryStorageOptions) {
+    this.#exchange = new MemoryExchange(this.#objects, bytesMax, () => this.#assertOpen())
+    this.#onErased = onErased
+  }
 
   get head(): Oid | undefined {
     return this.#head
@@ -81,9 +94,11 @@ class VolatileObjectStore implements ObjectStore {
 
   async checkpoint(): Promise<void> {
     this.#assertOpen()
-    if (this.#dead.size > 0) this.erasures += 1
+    if (this.#dead.size === 0) return
+    this.erasures += 1
     for (const oid of this.#dead) this.#objects.delete(oid)
     this.#dead.clear()
+    this.#onErased()
   }
 
   /** There are no packs. */
@@ -154,6 +169,7 @@ class VolatileObjectStore implements ObjectStore {
   async close(): Promise<void> {
     await this.#turn
     this.#closed = true
+    this.#objects.clear()
   }
 
   #assertOpen(): void {

@@ -1,8 +1,9 @@
-// The exchange of a store in memory: the same checks as on a disk, and objects in a map.
+// The exchange of a store in RAM: the same checks as on a disk, and objects in a map.
 
-import { concatBytes } from '../../src/bytes.ts'
-import { assert, StoreError } from '../../src/errors.ts'
-import { packInRam } from '../../src/git/disk-store/outgoing-pack.ts'
+import { concatBytes } from '../../bytes.ts'
+import { assert, StoreError } from '../../errors.ts'
+import { inSlices } from '../../time-slice.ts'
+import { packInRam } from '../disk-store/outgoing-pack.ts'
 import type {
   BoundaryChange,
   Evidence,
@@ -12,22 +13,16 @@ import type {
   ReceivedPack,
   ReceiveOptions,
   Remote,
-} from '../../src/git/exchange.ts'
-import type { GitObject, ObjectType, Oid } from '../../src/git/objects/object.ts'
-import {
-  checkBoundary,
-  PackStream,
-  receiveLimits,
-  refusal,
-} from '../../src/git/pack/incoming-pack.ts'
-import { corruptPack } from '../../src/git/pack/pack-entry.ts'
-import { checkPack } from '../../src/git/pack/pack-resolve.ts'
-import { unknownRemoteError } from '../../src/git/refs/remotes.ts'
-import { checkCommits, joinChanges, unmoved } from '../../src/git/refs/shallow.ts'
-import { checkRemoteName, trackingRefName } from '../../src/git/refs/tracking-ref.ts'
-import { atOnce } from '../../src/time-slice.ts'
+} from '../exchange.ts'
+import type { GitObject, ObjectType, Oid } from '../objects/object.ts'
+import { checkBoundary, PackStream, receiveLimits, refusal } from '../pack/incoming-pack.ts'
+import { corruptPack } from '../pack/pack-entry.ts'
+import { checkPack } from '../pack/pack-resolve.ts'
+import { unknownRemoteError } from '../refs/remotes.ts'
+import { checkCommits, joinChanges, unmoved } from '../refs/shallow.ts'
+import { checkRemoteName, trackingRefName } from '../refs/tracking-ref.ts'
 
-export class VolatileExchange implements PackExchange {
+export class MemoryExchange implements PackExchange {
   readonly #objects: Map<Oid, GitObject>
   readonly #assertOpen: () => void
   readonly #remotes: Map<string, Remote> = new Map()
@@ -35,15 +30,19 @@ export class VolatileExchange implements PackExchange {
   readonly #refused: Map<string, Oid> = new Map()
   readonly #shallow: Set<Oid> = new Set()
 
-  constructor(objects: Map<Oid, GitObject>, assertOpen: () => void) {
+  readonly #bytesMax: number
+
+  /** `bytesMax` bounds the objects of one fetch, inflated. */
+  constructor(objects: Map<Oid, GitObject>, bytesMax: number, assertOpen: () => void) {
     this.#objects = objects
+    this.#bytesMax = bytesMax
     this.#assertOpen = assertOpen
   }
 
   incoming(): Incoming {
     this.#assertOpen()
     const onRefused = (remote: string, head: Oid): void => void this.#refused.set(remote, head)
-    return new VolatileIncoming(this.#objects, this.#shallow, onRefused)
+    return new MemoryIncoming(this.#objects, this.#shallow, this.#bytesMax, onRefused)
   }
 
   refused(remote: string): string | undefined {
@@ -114,20 +113,24 @@ export class VolatileExchange implements PackExchange {
   }
 }
 
-class VolatileIncoming implements Incoming {
+class MemoryIncoming implements Incoming {
   readonly #objects: Map<Oid, GitObject>
   readonly #onRefused: (remote: string, head: Oid) => void
   readonly #waiting: Map<Oid, GitObject> = new Map()
   readonly #shallow: Set<Oid>
   #moved: BoundaryChange = unmoved
   #bytes = 0
+  /** For inflated objects. */
+  #room: number
 
   constructor(
     objects: Map<Oid, GitObject>,
     shallow: Set<Oid>,
+    bytesMax: number,
     onRefused: (remote: string, head: Oid) => void,
   ) {
     this.#objects = objects
+    this.#room = bytesMax
     this.#shallow = shallow
     this.#onRefused = onRefused
   }
@@ -165,7 +168,7 @@ class VolatileIncoming implements Incoming {
         parts.push(chunk)
       }
       const objects = stream.finish()
-      this.#keep(concatBytes(...parts), options)
+      await this.#keep(concatBytes(...parts), options)
       this.#moved = joinChanges(this.#moved, options.boundary ?? unmoved)
       this.#bytes += stream.bytes
       return { objects, bytes: stream.bytes }
@@ -192,7 +195,7 @@ class VolatileIncoming implements Incoming {
     this.#bytes = 0
   }
 
-  #keep(pack: Uint8Array, options: ReceiveOptions): void {
+  async #keep(pack: Uint8Array, options: ReceiveOptions): Promise<void> {
     const { signal, progress, tip, also = [] } = options
     const found = new Map<Oid, GitObject>()
     const source = {
@@ -207,16 +210,19 @@ class VolatileIncoming implements Incoming {
       isCancelled: () => signal?.aborted === true,
       progress: (done: number, total: number) => progress?.(done, total),
     }
-    const visit = (oid: Oid, type: ObjectType, body: Uint8Array): void =>
-      void found.set(oid, { type, body })
-    const checked = atOnce(checkPack(source, { watch, visit }))
+    const visit = (oid: Oid, type: ObjectType, body: Uint8Array): void => {
+      this.#room -= body.length
+      if (this.#room < 0) throw corruptPack('its objects are larger than allowed')
+      found.set(oid, { type, body })
+    }
+    const checked = await inSlices(checkPack(source, { watch, visit }))
     if (found.size < checked.objects) throw corruptPack('it holds an object twice')
     const wanted = checked.objects === 0 ? [] : [...also, ...(tip === undefined ? [] : [tip])]
     if (!wanted.every((oid) => found.has(oid) || this.has(oid))) {
       throw corruptPack('it does not hold an object that was asked for')
     }
     const read = (oid: Oid): GitObject | undefined => found.get(oid) ?? this.read(oid)
-    atOnce(checkBoundary(read, options))
+    await inSlices(checkBoundary(read, options))
     for (const [oid, object] of found) this.#waiting.set(oid, object)
   }
 }

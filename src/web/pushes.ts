@@ -1,0 +1,158 @@
+// How the changes of a store in RAM get to its remote: before they are answered, or soon after. The
+// commands that wait while others are sent share one commit batch and one push.
+
+import { Gate } from '../async.ts'
+import { StoreError } from '../errors.ts'
+import { AutoSync, unsentError } from '../store/auto-sync.ts'
+import type { AppliedChanges } from '../store/changes/apply.ts'
+import type { Author } from '../store/commits/commit-context.ts'
+import type { StoreSession } from '../store/session/session.ts'
+import type { Snapshot } from '../store/snapshot/snapshot.ts'
+import { isFailureOfRemote, type StoreSyncOptions, type SyncReport } from '../store/sync/report.ts'
+import { syncStore } from '../store/sync/sync.ts'
+import { takeBack, type TakenBack } from '../store/sync/take-back.ts'
+import type { RemoteOptions } from '../transport/remote-access.ts'
+
+/**
+ * `before-answer`: a write resolves once the remote has it, or rejects and is taken back.
+ * `background`: it resolves once it is in RAM, and is sent within seconds; what `close` or `sync`
+ * does not send is lost with the process.
+ */
+export type SyncMode = 'before-answer' | 'background'
+
+interface PendingWrite {
+  readonly author: Author
+  readonly change: () => Promise<AppliedChanges>
+  readonly resolve: (applied: AppliedChanges) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** The author of a merge before anything was written. */
+const webAuthor: Author = { actor: { type: 'session', id: 'gitlocket-web' } }
+
+export class Pushes {
+  readonly #session: StoreSession
+  readonly #access: RemoteOptions
+  /** Undefined for a store that is only read. */
+  readonly #mode: SyncMode | undefined
+  /** Syncs and batches, one at a time. */
+  readonly #gate = new Gate()
+  #waiting: PendingWrite[] = []
+  #author: Author = webAuthor
+  #autoSync: AutoSync | undefined
+
+  constructor(
+    session: StoreSession,
+    how: { readonly access: RemoteOptions; readonly sync: SyncMode | undefined },
+  ) {
+    this.#session = session
+    this.#access = how.access
+    this.#mode = how.sync
+  }
+
+  async write(author: Author, change: () => Promise<AppliedChanges>): Promise<AppliedChanges> {
+    if (this.#mode === undefined) throw readOnly()
+    this.#author = author
+    if (this.#mode === 'background') {
+      this.#autoSync ??= new AutoSync(this.#session, (options) => this.#sync(options), {})
+      return change()
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ author, change, resolve, reject })
+      if (this.#waiting.length === 1) void this.#gate.run(() => this.#batch())
+    })
+  }
+
+  /** Adopts the changes of the remote, and sends those it lacks. */
+  sync(options: Pick<StoreSyncOptions, 'signal' | 'progress' | 'transfer'>): Promise<SyncReport> {
+    return this.#gate.run(() => this.#sync(options))
+  }
+
+  /** Sends the rest. Throws the code of the remote. */
+  async finish(): Promise<void> {
+    await this.#gate.run(async () => undefined)
+    const unsent = (await this.#autoSync?.finish()) ?? []
+    if (unsent.length > 0) throw unsentError(unsent)
+  }
+
+  #sync(options: StoreSyncOptions): Promise<SyncReport> {
+    const only = this.#mode === undefined ? 'pull' : undefined
+    return syncStore(this.#session, this.#author, {
+      ...options,
+      only,
+      remote: 'origin',
+      access: this.#access,
+    })
+  }
+
+  async #batch(): Promise<void> {
+    const commands = this.#waiting
+    this.#waiting = []
+    const before = await this.#snapshot(commands)
+    if (before === undefined) return
+    const settled = await Promise.allSettled(commands.map(({ change }) => change()))
+    const isWritten = settled.some((one) => {
+      return one.status === 'fulfilled' && one.value.commit !== undefined
+    })
+    const failure = isWritten ? await this.#send(before) : undefined
+    for (const [index, { resolve, reject }] of commands.entries()) {
+      const one = settled[index]
+      if (one?.status === 'rejected') reject(one.reason)
+      else if (one !== undefined) {
+        // A change that changes nothing is as it was asked for.
+        if (failure === undefined || one.value.commit === undefined) resolve(one.value)
+        else reject(failure)
+      }
+    }
+  }
+
+  async #snapshot(commands: readonly PendingWrite[]): Promise<Snapshot | undefined> {
+    try {
+      return await this.#session.reading((snapshot) => snapshot)
+    } catch (error) {
+      for (const { reject } of commands) reject(error)
+      return undefined
+    }
+  }
+
+  /** Returns why the remote does not have the batch. */
+  async #send(before: Snapshot): Promise<unknown> {
+    let isSent = false
+    const willSend = (): void => {
+      isSent = true
+    }
+    try {
+      await this.#sync({ willSend }).catch((error: unknown) => {
+        // The remote may have it: a second round looks.
+        if (isSent && isFailureOfRemote(error)) return this.#sync({ willSend })
+        throw error
+      })
+      return undefined
+    } catch (error) {
+      const left = await takeBack(this.#session, before).catch((): TakenBack => 'kept')
+      return left === 'sent' ? undefined : notSent(error, left, isSent)
+    }
+  }
+}
+
+function readOnly(): StoreError {
+  return new StoreError(
+    'permission_denied',
+    'The store was opened to be read: an identity that writes in two places forks. Open it with ' +
+      'a grant to write',
+  )
+}
+
+function notSent(error: unknown, left: TakenBack, isSent: boolean): unknown {
+  if (!(error instanceof StoreError)) return error
+  const what =
+    left === 'kept'
+      ? 'The change is kept here, and the next sync sends it'
+      : isSent
+        ? 'The change was taken back here; a sync shows whether the remote has received it'
+        : 'The change was taken back'
+  return new StoreError(error.code, `${error.message}. ${what}`, {
+    cause: error,
+    ...(error.details && { details: error.details }),
+  })
+}

@@ -16,6 +16,8 @@ export class HeldGrant implements HeldAccess {
   readonly name: string
   readonly identity: Identity
   isOver = false
+  /** Reads the wraps of the clone: another process may have kept newer ones. */
+  findKept: () => readonly Uint8Array[] = () => []
   readonly #keys: GrantKeys
   readonly #epochs: Map<string, EpochKeys> = new Map()
   /** The counter of the newest wraps that had keys for this grant. */
@@ -41,7 +43,10 @@ export class HeldGrant implements HeldAccess {
   }
 
   epochOf(kid: string): EpochKeys | undefined {
-    return this.#epochs.get(kid)
+    const known = this.#epochs.get(kid)
+    if (known !== undefined) return known
+    const kept = this.findKept().find((wraps) => decodeWraps(wraps).kid === kid)
+    return kept && this.learn(kept)
   }
 
   blobsAmong(named: ReadonlyMap<string, string>): ReturnType<HeldAccess['blobsAmong']> {

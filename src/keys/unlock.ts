@@ -24,7 +24,7 @@ export type Unlock =
   | { readonly type: 'recovery'; readonly recoveryKey: string }
   | { readonly type: 'operator'; readonly operatorSecret: string }
 
-const wrongKey = {
+export const wrongKey = {
   device:
     'This identity is not, or is no longer, a device of the store; an owner must add it, or a ' +
     'passphrase or recovery key must enrol it',

@@ -49,8 +49,10 @@ export async function openGranted(options: GrantedOptions): Promise<MemoryStore>
   const { held, url: address } = await parseGrantAt(grant, url, access)
   const opening = checkPlaces({ ...others, identity: held.identity })
   const { disk = systemDisk, random = systemRandom, directory, signal } = opening
+  const files = new GrantedFiles(opening, held.storeId)
+  held.findKept = () => files.findWraps()
   if (disk.list(directory).length > 0) {
-    new GrantedFiles(opening, held.storeId).learn(held)
+    files.learn(held)
     const { seenRemotes } = await localFiles(opening, held.storeId)
     held.isOver = await seenRemotes.isGrantOver()
     return atAddress(await openStore(opening), address)

@@ -187,20 +187,22 @@ async function attempt(
     return { remote: report.remote, report, names: await turn.names() }
   } catch (error) {
     if (context.interrupts.signal.aborted) throw error
-    return { remote: remote ?? '', error: await explainedBy(turn, remote, error) }
+    return { remote: remote ?? '', error: await explainedBy(context, turn, remote, error) }
   }
 }
 
 async function explainedBy(
+  { environment }: Context,
   { status }: Turn,
   remote: string | undefined,
   error: unknown,
 ): Promise<unknown> {
   // Loaded on demand: most syncs succeed.
   const { explainSync } = await import('../text/remote-failure.ts')
+  const hasGrant = environment.grant !== undefined
   const known = await status?.().catch(() => [])
   const found = known?.find(({ name }) => name === remote)
-  return explainSync(error, { remote, status: found, isAuditor: status === undefined })
+  return explainSync(error, { remote, status: found, isAuditor: status === undefined, hasGrant })
 }
 
 function syncWith(

@@ -15,6 +15,8 @@ export interface FailedSync {
   /** Undefined for an auditor, which sends nothing. */
   readonly status: RemoteStatus | undefined
   readonly isAuditor: boolean
+  /** Whether the store is open by a grant. */
+  readonly hasGrant?: boolean
 }
 
 /** Adds advice that names commands. Returns errors about this machine unchanged. */
@@ -92,7 +94,10 @@ function isOfRemote(error: StoreError): boolean {
 function remoteHint(error: StoreError, failed: FailedSync): string {
   const general = damageHint(error, failed) ?? sufficientAdvice(error)
   if (general !== undefined) return general
-  if (hasCode(error, 'wrong_key')) return removedHint(error, failed)
+  if (hasCode(error, 'wrong_key')) {
+    if (failed.hasGrant === true) return 'Sync again once the device that gave the grant has synced'
+    return removedHint(error, failed)
+  }
   if (hasCode(error, 'not_a_store')) {
     return 'Check the address; a store can be sent to an empty repository only'
   }

@@ -60,10 +60,15 @@ export class GrantedFiles {
     checkGranted(...asked)
   }
 
+  /** The kept wraps. */
+  findWraps(): readonly Uint8Array[] {
+    const kept = this.#disk.list(this.#directory).filter((name) => name.startsWith(WRAPS))
+    return kept.flatMap((name) => this.#disk.readFile(`${this.#directory}/${name}`) ?? [])
+  }
+
   /** Opens the kept wraps. Throws `wrong_key` if they are missing, and what `learn` throws. */
   learn(held: HeldAccess): void {
-    const kept = this.#disk.list(this.#directory).filter((name) => name.startsWith(WRAPS))
-    const wraps = kept.flatMap((name) => this.#disk.readFile(`${this.#directory}/${name}`) ?? [])
+    const wraps = this.findWraps()
     if (wraps.length === 0) {
       throw new StoreError(
         'wrong_key',

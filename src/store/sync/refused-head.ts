@@ -13,6 +13,7 @@ import { decodeKeyring } from '../../format/keyring.ts'
 import { bringsKeyring } from '../../format/record-rules.ts'
 import type { Incoming, Remote } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
+import { wrongKey } from '../../keys/unlock.ts'
 import { MEBIBYTE } from '../../limits.ts'
 import { inSlices } from '../../time-slice.ts'
 import { checkAuthor, readHeadKeyring } from '../access/authority.ts'
@@ -81,13 +82,13 @@ async function judge(
   const shown = commit === undefined ? undefined : session.objects.read(commit)?.body
   const search = shown === undefined ? undefined : containsSealed(objects, head, shown)
   const lacksSome = search !== undefined && !(await inSlices(search, options.signal))
-  const own = session.identity.deviceId
+  const { deviceId: own, grant } = session.identity
   const bases = foreign.flatMap(({ parents }) =>
     parents.flatMap((parent) => findKnown(objects, history, parent) ?? []),
   )
   if (lacksSome && !lacksOwnOnly(history, bases, known, own)) return rolledBackError()
   const remover = await findRemover(from, history, foreign, options)
-  if (remover !== undefined) return removedError(own, remover)
+  if (remover !== undefined) return grant === undefined ? removedError(own, remover) : newKeys()
   return lacksSome ? rolledBackError() : unprovenError()
 }
 
@@ -228,6 +229,11 @@ function removedError(own: string, remover: string): StoreError {
       'removed it or locked it out. The local copy is kept',
     { details: { removedBy: remover } },
   )
+}
+
+/** A grant has no slot in a keyring: the granter's wraps bring it the keys. */
+function newKeys(): StoreError {
+  return new StoreError('wrong_key', wrongKey.grant)
 }
 
 function unprovenError(): StoreError {

@@ -145,6 +145,36 @@ describe('a grant on a machine that has nothing', () => {
     await store.close()
   })
 
+  test('reads on after another process of its clone has fetched new keys', async () => {
+    const world = await given()
+    const at = places()
+    const store = await hold(world, at)
+    await world.granter.store.as(author).keys.rotate()
+    await put(world.granter, '/after.md', 'under new keys')
+    await sync(world.granter)
+    const other = await hold(world, at)
+    await syncStore(other)
+    await other.close()
+    expect((await store.read('/after.md'))?.content).toBe('under new keys')
+    await write(store, [{ type: 'create', path: '/mine.md', content: 'mine' }])
+    await store.close()
+  })
+
+  test('waits for the keys of its granter while another owner has changed them', async () => {
+    const world = await given()
+    const store = await hold(world)
+    const owner = await joinClone(world.granter, world.url)
+    await owner.store.as(author).keys.rotate()
+    await sync(owner)
+    await expect(syncStore(store)).rejects.toMatchObject({
+      code: 'wrong_key',
+      message: expect.stringContaining('once that device has synced'),
+    })
+    await sync(world.granter)
+    await syncStore(store)
+    await store.close()
+  })
+
   test('ends, and reports unsent changes', async () => {
     const world = await given()
     const at = places()

@@ -6,7 +6,13 @@ import { StoreError } from '../errors.ts'
 import type { GrantRole } from '../format/change-record.ts'
 import { hasForbidden, hasSpaceAtEnd } from '../format/characters.ts'
 import { formatId, parseId } from '../format/id.ts'
-import { grantLabelCharactersMax, grantMsDefault, grantMsMax, grantMsMin } from '../limits.ts'
+import {
+  grantLabelCharactersMax,
+  grantMsDefault,
+  grantMsMax,
+  grantMsMin,
+  grantRowsMax,
+} from '../limits.ts'
 import type { RemoteOptions } from '../transport/remote-access.ts'
 import type { Author } from './commits/commit-context.ts'
 import type { HostCheck } from './grants/check-host.ts'
@@ -116,7 +122,8 @@ export class GrantWriter {
 
   /**
    * Ends grants for good, `dev_…`, and syncs with all remotes, or with the given one. What their
-   * holders wrote is kept. Rejects with `invalid_input`, `not_found` or `permission_denied`.
+   * holders have sent before is kept: the first of these remotes is asked before, if it can be
+   * reached. Rejects with `invalid_input`, `not_found` or `permission_denied`.
    */
   async end(grantIds: readonly string[], options: OnlineOptions = {}): Promise<GrantsEnded> {
     if (!Array.isArray(grantIds)) {
@@ -124,12 +131,17 @@ export class GrantWriter {
     }
     const { remote, access, signal } = checkOptions(options)
     const ids = grantIds.map((id: string) => formatId('device', parseId('device', id)))
-    const { endGrants } = await import('./grants/grants.ts')
-    const ended = await endGrants(this.#session, ids, this.#author)
     const remotes = this.#session.objects.exchange.remotes()
-    const names = remote === undefined ? remotes.map(({ name }) => name) : [remote]
+    const [first, ...others] = remote === undefined ? remotes.map(({ name }) => name) : [remote]
+    const ended: string[] = []
     let pending: StoreError | undefined
-    for (const name of names) {
+    for (let at = 0; at < ids.length; at += grantRowsMax) {
+      const how = { remote: first, access, signal }
+      const done = await this.#endAt(ids.slice(at, at + grantRowsMax), how)
+      ended.push(...done.grantIds)
+      pending ??= done.pending
+    }
+    for (const name of others) {
       const sync = await this.#syncTo({ remote: name, access, signal })
       try {
         const { grants } = await sync()
@@ -140,6 +152,15 @@ export class GrantWriter {
       }
     }
     return { grantIds: ended, pending }
+  }
+
+  async #endAt(ids: readonly string[], how: OnlineOptions): Promise<GrantsEnded> {
+    const session = this.#session
+    const { endGrants } = await import('./grants/grants.ts')
+    const end = () => endGrants(session, ids, this.#author)
+    if (how.remote === undefined) return { ...(await end()), pending: undefined }
+    const { changeOnNewest } = await import('./sync/sync.ts')
+    return changeOnNewest(session, this.#author, how, end)
   }
 
   /** Syncs until the remote has start and wraps: others may write here at the same time. */

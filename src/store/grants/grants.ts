@@ -4,6 +4,7 @@
 import { StoreError } from '../../errors.ts'
 import type { GrantRole, GrantRow } from '../../format/change-record.ts'
 import { formatId, grantIdOf, parseId } from '../../format/id.ts'
+import type { Oid } from '../../git/objects/object.ts'
 import { formatGrant, grantKeysOf, grantOf } from '../../keys/wraps.ts'
 import { grantRowsMax, wrapsMax } from '../../limits.ts'
 import { checkMayWrite } from '../access/authority.ts'
@@ -89,21 +90,21 @@ export function beginGrant(
   })
 }
 
-/** The grants that were ended now: of those that have ended before, none. */
-export async function endGrants(
+/** The grants that were ended now, and the commit that did it. */
+interface EndedHere {
+  /** Without those that had ended before. */
+  readonly grantIds: readonly string[]
+  readonly commit: Oid | undefined
+}
+
+/** At most `grantRowsMax` of them, in one commit. */
+export function endGrants(
   session: StoreSession,
   grantIds: readonly string[],
   author: Author,
-): Promise<readonly string[]> {
-  const ids = [...new Set(grantIds.map((id) => parseId('device', id)))]
-  const ended: string[] = []
-  for (let at = 0; at < ids.length; at += grantRowsMax) {
-    const some = ids.slice(at, at + grantRowsMax)
-    ended.push(
-      ...(await endSome(session, ({ snapshot }) => getLive(session, snapshot, some), author)),
-    )
-  }
-  return ended
+): Promise<EndedHere> {
+  const ids = grantIds.map((id) => parseId('device', id))
+  return endSome(session, ({ snapshot }) => getLive(session, snapshot, ids), author)
 }
 
 /** Ends the grants of this device whose time was over a day ago. Returns their ids. */
@@ -119,22 +120,26 @@ export async function endDueGrants(
       .slice(0, grantRowsMax)
   }
   const isDue = await session.reading((snapshot) => due(snapshot).length > 0)
-  return isDue ? endSome(session, ({ snapshot }) => due(snapshot), author) : []
+  if (!isDue) return []
+  return (await endSome(session, ({ snapshot }) => due(snapshot), author)).grantIds
 }
 
 function endSome(
   session: StoreSession,
   choose: (session: StoreSession) => readonly GrantState[],
   author: Author,
-): Promise<readonly string[]> {
+): Promise<EndedHere> {
   return session.writing(async () => {
     const chosen = choose(session)
-    if (chosen.length === 0) return { built: undefined, result: [] }
+    if (chosen.length === 0) return { built: undefined, result: nothingEnded }
     const rows = chosen.map(({ key }): GrantRow => ({ key, begins: undefined }))
     const built = await commitRows(session, rows, author)
-    return { built, result: chosen.map(({ key }) => formatId('device', grantIdOf(key))) }
+    const grantIds = chosen.map(({ key }) => formatId('device', grantIdOf(key)))
+    return { built, result: { grantIds, commit: built.snapshot.head.commit } }
   }, true)
 }
+
+const nothingEnded: EndedHere = { grantIds: [], commit: undefined }
 
 /** Throws `not_found` or `permission_denied`. */
 function getLive(

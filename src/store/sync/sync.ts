@@ -270,6 +270,48 @@ export async function changeMembers<T extends Applied>(
   }
 }
 
+/** How often a change is made again because others push. */
+const ATTEMPTS_NEWEST = 16
+
+/**
+ * Runs `change` on top of what a remote shows, so that nothing is there that was written apart from
+ * it. Without the remote it is made here alone. Throws what the change throws.
+ */
+export async function changeOnNewest<T extends { readonly commit: Oid | undefined }>(
+  session: StoreSession,
+  author: Author,
+  options: StoreSyncOptions,
+  change: () => Promise<T>,
+): Promise<T & MembersChanged> {
+  const { BackOff } = await import('./back-off.ts')
+  const backOff = new BackOff(session, { ...options, patient: true })
+  for (let attempt = 1; ; attempt += 1) {
+    const unreachable = await failureOf(syncStore(session, author, { ...options, only: 'pull' }))
+    const changed = await change()
+    if (unreachable !== undefined || changed.commit === undefined) {
+      return { ...changed, pending: unreachable }
+    }
+    const refused = await failureOf(syncStore(session, author, { ...options, only: 'push' }))
+    if (refused === undefined) return { ...changed, pending: undefined }
+    const isLost = hasCode(refused, 'remote_moved') && attempt < ATTEMPTS_NEWEST
+    if (!isLost || !(await takeBack(session, changed.commit))) {
+      return { ...changed, pending: await failureOf(syncStore(session, author, options)) }
+    }
+    backOff.mayGoOn(refused)
+    await backOff.pause(refused)
+  }
+}
+
+async function failureOf(syncing: Promise<SyncReport>): Promise<StoreError | undefined> {
+  try {
+    const { grants } = await syncing
+    return grants?.failure
+  } catch (error) {
+    if (error instanceof StoreError && !hasCode(error, 'cancelled')) return error
+    throw error
+  }
+}
+
 /** Syncs with every remote; only the first one must be reachable with `only`. */
 async function catchUpWith(
   session: StoreSession,

@@ -83,6 +83,23 @@ test('begins with a merge whose base is from before a redaction', async () => {
   await late.close()
 })
 
+test('keeps what it sent on top of the changes of a grant that ends', async () => {
+  const world = await givenGrant()
+  const { text, grantId } = await world.granter.store.as(author).grants.give()
+  const [held, ending] = [await hold(world), await hold({ url: world.url, grant: text })]
+  await writeAs(ending, create('/of-the-other.md'))
+  await syncHolder(ending)
+  await writeAs(held, create('/sent.md'))
+  await syncHolder(held)
+  await world.granter.store.as(author).grants.end([grantId])
+  expect(await contentsOf(world.granter.store)).toHaveProperty(['/of-the-other.md'])
+  await writeAs(held, create('/later.md'))
+  await expectEqual(world, held)
+  expect(await contentsOf(held)).toMatchObject({ '/sent.md': '/sent.md', '/later.md': '/later.md' })
+  await held.close()
+  await ending.close()
+})
+
 test('needs the history for a redaction below its state, and keeps unsent changes', async () => {
   const world = await givenGrant()
   const erased = await put(world.granter, '/secret.md', 'a secret')

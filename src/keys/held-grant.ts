@@ -26,6 +26,11 @@ export class HeldGrant implements HeldAccess {
   /** Throws `invalid_identity`, without quoting the text. */
   static async parse(text: string): Promise<HeldGrant> {
     await loadSodium()
+    return HeldGrant.of(text)
+  }
+
+  /** As `parse`, once libsodium is loaded. */
+  static of(text: string): HeldGrant {
     return new HeldGrant(text)
   }
 

@@ -3,7 +3,7 @@
 
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openDefaultStore } from '../../src/index.ts'
@@ -97,6 +97,55 @@ test('a change that was written and could not be sent ends a command with 13', a
   expect(taken.exitCode).toBe(4)
   renameSync(`${remote}-away`, remote)
   await holder.ok('sync')
+})
+
+test('a mirror works in a sandbox, and is sent', async () => {
+  const { granter, holder } = await given()
+  const notes = join(holder.directory, 'notes')
+  const textOf = (name: string) => readFileSync(join(notes, name), 'utf8')
+  mkdirSync(notes)
+  expect(await holder.ok('mirror', 'notes')).toContain('wrote 2 files')
+  expect(textOf('a.md')).toBe('first')
+  writeFileSync(join(notes, 'a.md'), 'first\nby the sandbox\n')
+  writeFileSync(join(notes, 'c.md'), 'new\n')
+  await granter.ok('write', 'notes/b.md', '--text', 'second, changed')
+  await granter.ok('sync')
+  await holder.ok('sync')
+  expect(await holder.ok('mirror', 'notes')).toContain('saved 2 changes')
+  expect(textOf('b.md')).toBe('second, changed')
+  await granter.ok('sync')
+  expect(await granter.ok('cat', 'notes/c.md')).toBe('new\n')
+  expect(await holder.ok('mirror', 'list')).toContain(notes)
+  const login = await holder.call(['mirror', 'login'])
+  expect([login.exitCode, login.stderr]).toEqual([6, expect.stringContaining('--watch')])
+})
+
+test('a mirror merges with a text from before the clone began once that is fetched', async () => {
+  const { granter, holder } = await given()
+  const lines = Array.from({ length: 24 }, (_, at) => {
+    return { command: 'create', path: `/memories/${at}.md`, file_text: 'more' }
+  })
+  await granter.run(['tool', '--stream'], {
+    input: lines.map((line) => `${JSON.stringify(line)}\n`).join(''),
+  })
+  const { text } = await granter.json('grant', 'give')
+  holder.variables['GITLOCKET_GRANT'] = String(text)
+  const notes = join(holder.directory, 'notes')
+  mkdirSync(notes)
+  await holder.ok('mirror', 'notes')
+  writeFileSync(join(notes, 'a.md'), 'first\nby the sandbox\n')
+  await granter.ok('write', 'notes/a.md', '--text', 'by the device\nfirst')
+  await granter.ok('sync')
+  await holder.ok('sync')
+  const left = await holder.call(['mirror', 'notes'])
+  expect(left.stdout + left.stderr).toContain('`gitlocket fetch --all` gets the text')
+  expect(readFileSync(join(notes, 'a.md'), 'utf8')).toBe('first\nby the sandbox\n')
+  await holder.ok('fetch', '--all')
+  await holder.call(['mirror', 'notes'])
+  const merged = await holder.ok('cat', 'notes/a.md')
+  expect(merged).toContain('by the sandbox')
+  expect(merged).toContain('by the device')
+  expect(readFileSync(join(notes, 'a.md'), 'utf8')).toBe(merged)
 })
 
 test('an undo tells that it does not reach the earlier changes', async () => {

@@ -9,8 +9,6 @@ import type { Mirror, PassNotes } from './mirror-state.ts'
 import { mirrorFiles } from './mirrors.ts'
 
 export function attentionOfMirrors(context: Context, store: MemoryStore): readonly Attention[] {
-  // A mirror takes a device of the store.
-  if (context.environment.grant !== undefined) return []
   const files = mirrorFiles(context, store.id)
   try {
     const active = files.list().filter(({ isPaused }) => !isPaused)

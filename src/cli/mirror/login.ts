@@ -15,6 +15,13 @@ const AGENT = 'gitlocket.mirror'
 
 export async function mirrorLogin(context: Context, input: Input): Promise<Answer> {
   const { environment } = context
+  if (environment.grant !== undefined) {
+    throw new CommandError(
+      'permission_denied',
+      'What starts at login has no grant',
+      'Start `gitlocket mirror --watch` in the sandbox',
+    )
+  }
   const words = ['mirror', '--watch', ...(input.flag('sync') ? ['--sync'] : [])]
   const launch = launchOf(environment, readAgentEnvironment(), 'user', words)
   const { file, text, next } = startOf(environment.homeDirectory, launch)

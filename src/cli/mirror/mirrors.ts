@@ -7,8 +7,11 @@ import { systemRandom } from '../../crypto/random.ts'
 import { systemDisk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import { attempt } from '../../home/files.ts'
+import { HeldGrant } from '../../keys/held-grant.ts'
+import type { Identity } from '../../keys/identity.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { CommandError, type Context } from '../call/command.ts'
+import type { Environment } from '../call/environment.ts'
 import { inTurn } from '../setup/turns.ts'
 import { getIdentity } from '../store/open-store.ts'
 import { composedPath } from '../text/store-path.ts'
@@ -31,7 +34,13 @@ export interface MirrorChoice {
 
 export function mirrorFiles({ environment }: Context, storeId: string): MirrorFiles {
   const { stateDirectory } = environment
-  return new MirrorFiles({ storeId, identity: getIdentity(environment), stateDirectory })
+  return new MirrorFiles({ storeId, identity: ownerOf(environment), stateDirectory })
+}
+
+/** A mirror in a sandbox is the holder's, as its clone is. */
+function ownerOf(environment: Environment): Identity {
+  const { grant } = environment
+  return grant === undefined ? getIdentity(environment) : HeldGrant.of(grant.grant).identity
 }
 
 /** The mirror of a directory, or of one that is in it. */
@@ -124,7 +133,7 @@ export async function unbindMirror(
 export function runnerOf(context: Context, store: MemoryStore, mirror: Mirror): MirrorRunner {
   const { environment, clock } = context
   const { stateDirectory } = environment
-  const identity = getIdentity(environment)
+  const identity = ownerOf(environment)
   const files = mirrorFiles(context, store.id)
   return new MirrorRunner({ store, identity, mirror, files, clock, stateDirectory })
 }

@@ -98,8 +98,8 @@ export class PassWork {
   async mustReview({ versionId, path }: MemoryInfo): Promise<boolean> {
     const { mirror, store, identity, options } = this.parts
     if (!mirror.isReviewed || options.isReviewed === true) return false
-    const { deviceId } = await store.history.version(versionId)
-    if (deviceId === formatId('device', identity.deviceId)) return false
+    const author = await authorOf(store, versionId)
+    if (author === formatId('device', identity.deviceId)) return false
     this.unreviewed.push(path.slice(mirror.at.length))
     return true
   }
@@ -120,7 +120,17 @@ export class PassWork {
   }
 }
 
-/** The text of a version that has not been erased. */
+/** Undefined for a version from before the beginning of a sandbox's clone. */
+async function authorOf(store: MemoryStore, versionId: string): Promise<string | undefined> {
+  try {
+    return (await store.history.version(versionId)).deviceId
+  } catch (error) {
+    if (hasCode(error, 'history_needed')) return undefined
+    throw error
+  }
+}
+
+/** The text of a version that has not been erased. Throws `history_needed`. */
 export async function findVersion(
   store: MemoryStore,
   versionId: string,
@@ -133,14 +143,18 @@ export async function findVersion(
   }
 }
 
-/** The text of this SHA-256 that a memory once had. */
+/** The text of this SHA-256 that a memory once had, as far as this clone has its history. */
 export async function findText(
   store: MemoryStore,
   memoryId: string,
   sha256: string | undefined,
 ): Promise<string | undefined> {
-  for await (const version of store.history.versions({ memoryId, limit: 100 })) {
-    if (version.sha256 === sha256) return findVersion(store, version.versionId)
+  try {
+    for await (const version of store.history.versions({ memoryId, limit: 100 })) {
+      if (version.sha256 === sha256) return await findVersion(store, version.versionId)
+    }
+  } catch (error) {
+    if (!hasCode(error, 'history_needed')) throw error
   }
   return undefined
 }

@@ -9,6 +9,11 @@ import type { Memory, MemoryInfo } from '../../store/snapshot/live-memory.ts'
 import { findText, findVersion, type PassWork } from './pass-work.ts'
 import type { FileStep, StoreStep } from './plan.ts'
 
+const BASE_ERASED = 'was edited, and the text that it was made of is erased'
+const BASE_NEEDED =
+  'was edited here and elsewhere since this clone began: `gitlocket fetch --all` gets the text ' +
+  'that both were made of'
+
 export class StoreSteps {
   /** Changes of files that follow from merges. */
   readonly following: FileStep[] = []
@@ -94,12 +99,14 @@ export class StoreSteps {
       // The file is as the memory was once.
       if (older !== undefined) return this.#follow(step, theirs)
     }
-    const base = agreed === undefined ? '' : await findVersion(store, agreed.versionId)
-    if (base === undefined) {
-      survey.leftOut.set(path, 'was edited, and the text that it was made of is erased')
-      return
+    try {
+      const base = agreed === undefined ? '' : await findVersion(store, agreed.versionId)
+      if (base === undefined) survey.leftOut.set(path, BASE_ERASED)
+      else this.#follow(step, await this.#unite(path, { base, ours, theirs }))
+    } catch (error) {
+      if (!hasCode(error, 'history_needed')) throw error
+      survey.leftOut.set(path, BASE_NEEDED)
     }
-    this.#follow(step, await this.#unite(path, { base, ours, theirs }))
   }
 
   /** Makes both texts one in the store, and versions of both. */

@@ -142,7 +142,7 @@ export class StoreSession {
     return this.#state.heldVersionIds
   }
 
-  /** The newest head, which may not be on disk yet. */
+  /** Perhaps not on disk yet. */
   get newestHead(): Head {
     return this.#state.snapshot.head
   }
@@ -163,17 +163,15 @@ export class StoreSession {
     this.#state.beginAt(undefined)
   }
 
-  /** The holder of a grant keeps new keys of its granter; wraps of others are left alone. */
+  /** A holder keeps new keys of its granter. A host that shows other wraps cannot end a grant. */
   async learnWraps(wraps: Uint8Array): Promise<void> {
     const { grant } = this.identity
     if (grant === undefined) return
     try {
       grant.learn(wraps)
     } catch (error) {
-      // A host that shows others cannot end a grant.
-      const isForeign = hasCode(error, 'wraps_malformed', 'device_signature_invalid', 'rolled_back')
-      if (!isForeign) throw error
-      return
+      if (hasCode(error, 'wraps_malformed', 'device_signature_invalid', 'rolled_back')) return
+      throw error
     }
     await this.#granted?.keepWraps(wraps)
   }

@@ -14,17 +14,20 @@ export interface GitHost {
 }
 
 /** Serves one bare repository. */
-export async function startGitHost(repository: string): Promise<GitHost> {
+export async function startGitHost(
+  repository: string,
+  listenAt: string = '127.0.0.1',
+): Promise<GitHost> {
   let requests = 0
   const server = createServer((request, response) => {
     requests += 1
     serve(repository, request, response)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(0, listenAt, resolve))
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
   return {
-    url: `http://127.0.0.1:${port}/store.git`,
+    url: `http://${listenAt}:${port}/store.git`,
     requests: () => requests,
     close() {
       server.closeAllConnections()

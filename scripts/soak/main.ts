@@ -9,13 +9,17 @@ import { run, scratchDirectory } from '../bench/machine.ts'
 import { seededChoice } from '../bench/workload.ts'
 import type { Proof } from './child.ts'
 import type { Pulse } from './clone.ts'
+import { soakSandboxes } from './sandboxes.ts'
 import { Loss, rest, Side } from './side.ts'
 import { makeWorld } from './world.ts'
 
 const usage = `npm run soak -- [options]
   --minutes <n>      how long, 10 by default; one line is printed for each
   --seed <text>      the seed of the random choices
-  --directory <dir>  where to work`
+  --directory <dir>  where to work
+  --sandboxes <n>    instead, so many sandboxes with a grant and two laptops; needs ip netns
+  --every <seconds>  how far the writes of one of them are apart on average, 10 by default
+  --plain            them as plain processes, without network namespaces`
 const minuteMs = 60_000
 /** A kill comes at any time of its minute except the first seconds. */
 const killFromMs = 5000
@@ -106,13 +110,23 @@ async function main(): Promise<void> {
       minutes: { type: 'string', default: '10' },
       seed: { type: 'string', default: '1' },
       directory: { type: 'string' },
+      sandboxes: { type: 'string' },
+      every: { type: 'string', default: '10' },
+      plain: { type: 'boolean', default: false },
     },
   })
-  const minutes = Number(values.minutes)
-  if (!Number.isSafeInteger(minutes) || minutes < 1) {
-    throw new TypeError('--minutes takes a whole number from 1 on')
-  }
-  await soak(minutes, values.seed, values.directory)
+  const { seed, directory, plain } = values
+  const minutes = wholeNumber('minutes', values.minutes)
+  if (values.sandboxes === undefined) return soak(minutes, seed, directory)
+  const sandboxes = wholeNumber('sandboxes', values.sandboxes)
+  const everyMs = 1000 * wholeNumber('every', values.every)
+  await soakSandboxes({ sandboxes, minutes, seed, everyMs, directory, plain })
+}
+
+function wholeNumber(name: string, text: string): number {
+  const value = Number(text)
+  if (Number.isSafeInteger(value) && value > 0) return value
+  throw new TypeError(`--${name} takes a whole number from 1 on`)
 }
 
 try {

@@ -7,9 +7,9 @@ import type { SourceFile } from './source.ts'
 
 /** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
-  'lines of src': 115_600,
-  'files of src': 705,
-  'lines of test and scripts': 134_000,
+  'lines of src': 113_700,
+  'files of src': 690,
+  'lines of test and scripts': 135_000,
   'percent of lines in src that are statements, at least': 50,
   'files of src with one importer': 180,
   'files of src of at most 40 lines': 50,

@@ -143,7 +143,7 @@ export function mainAt({ url }: Pick<GrantWorld, 'url'>): string {
 }
 
 /** The keys that the wraps of a remote give to the holder of a grant. */
-function keysFor(world: Pick<GrantWorld, 'grant' | 'url'>): EpochKeys {
+export function keysFor(world: Pick<GrantWorld, 'grant' | 'url'>): EpochKeys {
   const grant = parseGrant(world.grant)
   const wraps = decodeWraps(shownAt(world, 'wraps'))
   const epoch = openWraps(wraps, grant.granterKey, grantKeysOf(grant))

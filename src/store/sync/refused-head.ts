@@ -76,7 +76,9 @@ async function judge(
   const { session, objects } = from
   const isOurs: IsOurs = (oid, height) => history.findCommit(oid, height) !== undefined
   const foreign = await inSlices(listForeign(objects, head, isOurs), options.signal)
-  if (foreign.some(({ height }) => height === 0)) return otherGenesisError()
+  // A clone without its early history does not know its own genesis.
+  const knowsGenesis = session.beginning === undefined
+  if (knowsGenesis && foreign.some(({ height }) => height === 0)) return otherGenesisError()
   const known = seen && findRecord(session, history, seen)
   const commit = known?.oid ?? seen?.oid
   const shown = commit === undefined ? undefined : session.objects.read(commit)?.body

@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest'
 import { type MemoryStore, StoreError } from '../../../../src/index.ts'
-import { type Clone, joinClone, put, sync } from '../../../support/clones.ts'
+import { type Clone, idOf, joinClone, put, sync } from '../../../support/clones.ts'
 import {
   create,
   floored,
@@ -150,6 +150,20 @@ test('keeps the keys of its branch while new ones cannot be adopted yet', async 
   git(['update-ref', 'refs/heads/main', 'refs/heads/kept'], world.url)
   await expectEqual(world, again)
   await again.close()
+})
+
+test('reports keys that it cannot open, not another store, below an older merge', async () => {
+  const world = await givenGrant()
+  const granter = await joinClone(world.granter, world.url)
+  await sync(granter)
+  const held = await hold({ ...world, ...(await giveMore(granter)) })
+  await writeAs(held, create('/held.md'))
+  await put(world.granter, '/based-on-an-older-version.md')
+  await sync(world.granter)
+  await world.granter.store.as(author).devices.remove([idOf(granter)])
+  await expect(syncHolder(held)).rejects.toMatchObject({ code: 'wrong_key' })
+  expect((await held.read('/held.md'))?.content).toBe('/held.md')
+  await held.close()
 })
 
 test('two machines from one copy write at once, and both arrive', async () => {

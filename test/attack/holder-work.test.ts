@@ -1,0 +1,127 @@
+// T88: a member, or the host of a remote, makes a holder's clone fetch or walk without bound: by
+// commits of any height, more of the history than was asked for, or less each time. A refusal does
+// not change an open clone, and a first opening leaves no files. FORMAT §8.3, §13.
+// @module-tag slow
+
+import { existsSync } from 'node:fs'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { encodeCommit, parseCommit } from '../../src/format/commit.ts'
+import { StoreError } from '../../src/index.ts'
+import { put, sync } from '../support/clones.ts'
+import { environment } from '../support/faulty-remotes.ts'
+import {
+  band,
+  type Fault,
+  fetching,
+  on,
+  packet,
+  result,
+  startGitServer,
+} from '../support/git-server.ts'
+import {
+  create,
+  givenGrant,
+  type GrantWorld,
+  hold,
+  holderPlace,
+  keysFor,
+  mainAt,
+  moveMain,
+  syncHolder,
+  writeAs,
+} from '../support/grant-holders.ts'
+import { packOf } from '../support/hostile-remotes.ts'
+import { contentsOf } from '../support/stores.ts'
+import { git, gitBytes } from '../support/temporary.ts'
+
+let world: GrantWorld
+beforeEach(async () => {
+  world = await givenGrant()
+})
+
+/** The newest commit at another height, with a valid group signature. */
+function atHeight(height: number): string {
+  const parts = parseCommit(gitBytes(['cat-file', 'commit', 'main'], world.url))
+  const bytes = encodeCommit({ ...parts, parents: [mainAt(world)], height }, keysFor(world).group)
+  const how = ['hash-object', '-w', '--stdin', '-t', 'commit', '--literally']
+  return git(how, world.url, bytes).trim()
+}
+
+const refusals: readonly string[] = ['history_needed', 'commit_malformed', 'record_height']
+
+async function expectNothing(url = world.url): Promise<void> {
+  const place = holderPlace()
+  const error: unknown = await hold({ ...world, url }, { ...place, access: { environment } }).then(
+    (store) => store.close(),
+    (refused: unknown) => refused,
+  )
+  expect(error).toBeInstanceOf(StoreError)
+  if (error instanceof StoreError) expect(refusals).toContain(error.code)
+  expect(existsSync(place.directory)).toBe(false)
+}
+
+describe('T88: a commit of a member', () => {
+  test.each([0, 20_100, 2 ** 53 - 2, 2 ** 53 - 1, 2 ** 53, 2 ** 53 + 2, 2 ** 64])(
+    'at a height of %d is refused by open clones and new ones',
+    async (height) => {
+      const held = await hold(world)
+      await writeAs(held, create('/own.md'))
+      const before = await contentsOf(held)
+      moveMain(world, atHeight(height))
+      const refused = syncHolder(held)
+      await expect(refused).rejects.toMatchObject({ code: expect.stringMatching(/./) })
+      const { code } = await refused.catch((error: unknown) => Object(error))
+      expect(refusals).toContain(code)
+      expect(await contentsOf(held)).toEqual(before)
+      await expectNothing()
+      moveMain(world, git(['rev-parse', 'main~1'], world.url).trim())
+      await syncHolder(held)
+      await held.close()
+    },
+  )
+})
+
+/** Answers each fetch with these lines about the end of the history, and the objects. */
+function sending(ends: readonly string[], oids: () => readonly string[]): Fault {
+  return on(fetching, (response) => {
+    const pack = packOf(world.url, oids())
+    const lines = ends.map((end) => packet(`shallow ${end}\n`))
+    result('git-upload-pack', ...lines, '0000', packet('NAK\n'), band(1, pack), '0000')(response)
+  })
+}
+
+const objectsOf = (...revisions: readonly string[]): readonly string[] => {
+  const how = ['rev-list', '--objects', '--no-object-names', ...revisions]
+  return git(how, world.url).trim().split('\n')
+}
+
+const grantBlobs = (): readonly string[] => {
+  return git(['for-each-ref', '--format=%(objectname)', 'refs/gitlocket'], world.url)
+    .trim()
+    .split('\n')
+}
+
+describe('T88: a host', () => {
+  test('that ignores the depth gives no more than the history', async () => {
+    const fault = sending([], () => [...objectsOf('main'), ...grantBlobs()])
+    const { url } = await startGitServer({ repository: world.url, fault })
+    const store = await hold({ ...world, url }, { access: { environment } })
+    expect(await contentsOf(store)).toEqual(await contentsOf(world.granter.store))
+    await store.close()
+  })
+
+  test('that never sends more than one commit is asked a few times', async () => {
+    await put(world.granter, '/one.md')
+    await put(world.granter, '/two.md')
+    await sync(world.granter)
+    const head = mainAt(world)
+    const one = (): readonly string[] => {
+      const trees = objectsOf('main^{tree}')
+      return [head, ...trees, ...grantBlobs()]
+    }
+    const fault = sending([head], one)
+    const { url, requests } = await startGitServer({ repository: world.url, fault })
+    await expectNothing(url)
+    expect(requests.length).toBeLessThan(12)
+  })
+})

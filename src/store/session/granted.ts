@@ -36,7 +36,8 @@ export class GrantedFiles {
 
   /**
    * Wraps that were opened before. Those of other epochs are kept: a branch that is not moved yet
-   * is opened with the earlier ones, and a remote may show them again.
+   * is opened with the earlier ones, and a remote may show them again. Call it with the writer
+   * lock: another process of the clone may keep the same.
    */
   async keepWraps(wraps: Uint8Array): Promise<void> {
     await makeDurableDirectory(this.#disk, this.#caches)

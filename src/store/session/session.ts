@@ -173,7 +173,7 @@ export class StoreSession {
       if (hasCode(error, 'wraps_malformed', 'device_signature_invalid', 'rolled_back')) return
       throw error
     }
-    await this.#granted?.keepWraps(wraps)
+    await this.objects.exclusive(async () => this.#granted?.keepWraps(wraps))
   }
 
   /** An empty history, or one that begins where this clone does. */

@@ -74,6 +74,8 @@ async function judge(
   options: RemoteHeadOptions,
 ): Promise<StoreError> {
   const { session, objects } = from
+  // It opens nothing by a keyring, and may lack the history that would show whose store this is.
+  if (session.identity.grant !== undefined) return newKeys()
   const isOurs: IsOurs = (oid, height) => history.findCommit(oid, height) !== undefined
   const foreign = await inSlices(listForeign(objects, head, isOurs), options.signal)
   // A clone without its early history does not know its own genesis.
@@ -84,13 +86,13 @@ async function judge(
   const shown = commit === undefined ? undefined : session.objects.read(commit)?.body
   const search = shown === undefined ? undefined : containsSealed(objects, head, shown)
   const lacksSome = search !== undefined && !(await inSlices(search, options.signal))
-  const { deviceId: own, grant } = session.identity
+  const own = session.identity.deviceId
   const bases = foreign.flatMap(({ parents }) =>
     parents.flatMap((parent) => findKnown(objects, history, parent) ?? []),
   )
   if (lacksSome && !lacksOwnOnly(history, bases, known, own)) return rolledBackError()
   const remover = await findRemover(from, history, foreign, options)
-  if (remover !== undefined) return grant === undefined ? removedError(own, remover) : newKeys()
+  if (remover !== undefined) return removedError(own, remover)
   return lacksSome ? rolledBackError() : unprovenError()
 }
 

@@ -160,6 +160,16 @@ describe('a grant on a machine that has nothing', () => {
     await store.close()
   })
 
+  test('takes new keys by two processes of its clone at once', async () => {
+    const world = await given()
+    const at = places()
+    const stores = [await hold(world, at), await hold(world, at), await hold(world, at)]
+    await world.granter.store.as(author).keys.rotate()
+    await sync(world.granter)
+    await Promise.all(stores.map(syncStore))
+    for (const store of stores) await store.close()
+  })
+
   test('waits for the keys of its granter while another owner has changed them', async () => {
     const world = await given()
     const store = await hold(world)

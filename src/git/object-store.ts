@@ -73,6 +73,16 @@ export interface CompactOptions {
   readonly progress?: ((done: number, total: number) => void) | undefined
 }
 
+/** A ref that a served repository shows. */
+export interface ServedRef {
+  readonly name: string
+  readonly oid: Oid
+  /** Whether the object is a blob of the served repository, which the store does not have. */
+  readonly isOwn: boolean
+  /** That blob; it may be left out if it was given before. */
+  readonly blob?: Uint8Array | undefined
+}
+
 export interface ObjectStore {
   /**
    * Verified against its oid (`object_corrupt`). Undefined if there is no such object. Throws the
@@ -146,6 +156,11 @@ export interface ObjectStore {
   objectIds(): Iterable<Oid>
   /** Packs and refs of other repositories. */
   readonly exchange: PackExchange
+  /**
+   * Has stock git find exactly these refs in a repository of its own, whose directory is returned,
+   * until a purge removes it. The commits must be packed. Undefined if a blob must be given again.
+   */
+  serve?(refs: readonly ServedRef[]): string | undefined
   status(): StorageStatus
   /** Checkpoints and leaves no lock, no journal and no descriptor. Idempotent. */
   close(): Promise<void>

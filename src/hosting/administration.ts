@@ -33,6 +33,11 @@ export interface HostAdministration {
     name: string,
     workspaceId?: string,
   ): Promise<{ readonly key: ApiKey; readonly token: string }>
+  /** A key that fetches one store by git, and does nothing else. Rejects with `not_found`. */
+  createFetchKey(
+    name: string,
+    storeId: string,
+  ): Promise<{ readonly key: ApiKey; readonly token: string }>
   /** Rejects with `not_found`. A key remains revoked for good. */
   revokeKey(keyId: string): Promise<ApiKey>
   /** Of all workspaces, newest first, archived ones too. */
@@ -87,6 +92,10 @@ function administrationOf(parts: AdministrationParts): HostAdministration {
     keys: () => credentials.keys(),
     async createKey(name, workspaceId) {
       return credentials.createKey(await getWorkspace(catalogue, workspaceId), name)
+    },
+    async createFetchKey(name, storeId) {
+      const store = (await catalogue.find(storeId)) ?? missing()
+      return credentials.createKey(store.workspaceId, name, store.storeId)
     },
     revokeKey: (keyId) => credentials.revokeKey(keyId),
     stores: () => catalogue.stores(),

@@ -1,6 +1,6 @@
-// The API keys and the sessions of a server, with hashes of their tokens and never the tokens. A
-// token has 256 random bits, so one hash is enough, and names its key or session, so that there is
-// one hash to compare. Must not know stores but by their ids.
+// The API keys, the keys that fetch and the sessions of a server, with hashes of their tokens and
+// never the tokens. A token has 256 random bits, so one hash is enough, and names its key or
+// session, so that there is one hash to compare. Must not know stores but by their ids.
 
 import { fromHex } from '../bytes.ts'
 import { equalSecrets, sha256OfText } from '../crypto/digest.ts'
@@ -51,6 +51,11 @@ export interface ApiKey {
   readonly createdAt: number
   /** Undefined as long as the key works. A revoked key remains listed. */
   readonly revokedAt: number | undefined
+  /**
+   * `memstore_…`: the key fetches this one store by git, and does nothing else. Left out by keys of
+   * the API.
+   */
+  readonly storeId?: string | undefined
 }
 
 interface TokenHash {
@@ -108,6 +113,8 @@ const SECRET_BYTES = 32
  */
 const sessionsMax = 10_000
 const tokenForm = /^(?:glk|gls)_[0-9a-z]{26}_[A-Za-z0-9_-]{43}$/
+/** A key that fetches. The hash covers the whole token, so that no other kind can be made of it. */
+const fetchTokenForm = /^glf_[0-9a-z]{26}_[A-Za-z0-9_-]{43}$/
 /** Characters of all instructions of one key at a time: each change writes them, too. */
 const instructionsMax = 1_000_000
 /** Of no token. */
@@ -153,7 +160,18 @@ export class Credentials {
     const found = token.startsWith('gls_')
       ? await this.#records.find('sessions', `sesn_${digits}`)
       : await this.#records.find('keys', `apikey_${digits}`)
-    const known = found && this.#callerOf(found.record)
+    return this.#admit(token, found?.record)
+  }
+
+  /** The same for a token that fetches: it admits to nothing else, and no other token to this. */
+  async authenticateFetch(token: string): Promise<Caller | undefined> {
+    if (!fetchTokenForm.test(token)) return undefined
+    const keyId = `apikey_${token.slice(TOKEN_KIND, TOKEN_ID)}`
+    return this.#admit(token, (await this.#records.find('keys', keyId))?.record)
+  }
+
+  #admit(token: string, record: StoredKey | StoredSession | undefined): Caller | undefined {
+    const known = record && this.#callerOf(record)
     const isRight = equalSecrets(fromHex(sha256OfText(token)), known?.hash ?? noHash)
     if (known === undefined || !isRight) return undefined
     return known.expiresAt > this.#backend.clock() ? known.caller : undefined
@@ -168,11 +186,13 @@ export class Credentials {
   async createKey(
     workspaceId: string,
     name: string,
+    storeId?: string,
   ): Promise<{ readonly key: ApiKey; readonly token: string }> {
     const keyId = newId(this.#backend, 'apikey_')
-    const token = this.#newToken('glk', keyId)
+    const token = this.#newToken(storeId === undefined ? 'glk' : 'glf', keyId)
     const times = { createdAt: this.#backend.clock(), revokedAt: undefined }
-    const key: ApiKey = { keyId, name: checkName(name), workspaceId, ...times }
+    const reach = storeId === undefined ? {} : { storeId }
+    const key: ApiKey = { keyId, name: checkName(name), workspaceId, ...times, ...reach }
     const record = { ...key, hash: sha256OfText(token) }
     const isMade = await this.#change({ kind: 'add', table: 'keys', record })
     assert(isMade, 'the id of a new key is random')
@@ -254,7 +274,7 @@ export class Credentials {
     return this.#records.change([{ kind: 'expire', table: 'sessions', until }, ...steps])
   }
 
-  #newToken(kind: 'glk' | 'gls', id: string): string {
+  #newToken(kind: 'glk' | 'gls' | 'glf', id: string): string {
     const secret = Buffer.from(this.#backend.random(SECRET_BYTES)).toString('base64url')
     return `${kind}_${digitsOf(id)}_${secret}`
   }
@@ -268,13 +288,13 @@ export class Credentials {
   }
 }
 
-function knownKey({ keyId, workspaceId, hash, revokedAt }: StoredKey): KnownCaller {
+function knownKey({ keyId, workspaceId, hash, revokedAt, storeId }: StoredKey): KnownCaller {
   const actor = { type: 'api', id: keyId } as const
   const caller: Caller = {
     actor,
     workspaceId,
     keyId,
-    attached: undefined,
+    attached: storeId === undefined ? undefined : new Map([[storeId, 'read_only']]),
     instructions: new Map(),
   }
   return { hash: fromHex(hash), expiresAt: revokedAt === undefined ? Infinity : -Infinity, caller }
@@ -318,8 +338,9 @@ function digitsOf(id: string): string {
   return id.slice(id.indexOf('_') + 1)
 }
 
-function withoutHash({ keyId, name, workspaceId, createdAt, revokedAt }: ApiKey): ApiKey {
-  return { keyId, name, workspaceId, createdAt, revokedAt }
+function withoutHash({ keyId, name, workspaceId, createdAt, revokedAt, storeId }: ApiKey): ApiKey {
+  const reach = storeId === undefined ? {} : { storeId }
+  return { keyId, name, workspaceId, createdAt, revokedAt, ...reach }
 }
 
 function noKey(): StoreError {

@@ -161,6 +161,11 @@ export class Host {
     return this.#parts.credentials.authenticate(token)
   }
 
+  /** Whose token it is, of those that fetch one store by git. */
+  authenticateFetch(token: string): Promise<Caller | undefined> {
+    return this.#parts.credentials.authenticateFetch(token)
+  }
+
   /** Newest first; of one time, by id, the greatest first. A session sees its attached stores. */
   list(caller: Caller, query: HostedStoreQuery): Promise<Page<HostedStore>> {
     return this.#parts.catalogue.page(caller, query)

@@ -65,6 +65,8 @@ export interface StreamTerms {
 export interface HostedRoute {
   /** `/mcp` */
   readonly path: string
+  /** @internal For keys that fetch alone, and for web pages of these origins. */
+  readonly fetching?: { readonly origins: ReadonlySet<string> }
   /** @internal What it throws is answered as the error of an operation is. */
   readonly handle: (call: HostedCall) => Promise<Response>
 }

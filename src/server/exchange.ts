@@ -24,8 +24,10 @@ import type { KeyLimits, Lease } from './key-limits.ts'
 import type { LogLine } from './options.ts'
 import {
   authenticate,
+  authenticateFetch,
   checkDoorway,
   checkHeaders,
+  crossOriginHeaders,
   type Doorways,
   readBody,
   readBytes,
@@ -82,6 +84,10 @@ export async function exchange(
     const { status, headers, body } = errorAnswer(thrown, requestId)
     answer = jsonAnswer(status, body, { ...headersOf(requestId, found), ...headers })
   }
+  if (route !== undefined && 'fetching' in route) {
+    const { headers, status } = answer
+    answer = { ...answer, headers: { ...headers, ...crossOriginHeaders(route, request, status) } }
+  }
   keepUntilSent(found, answer, connection)
   log({
     request_id: requestId,
@@ -104,8 +110,10 @@ async function answerTo(
   found: Found,
 ): Promise<HttpAnswer> {
   const { host, clock, doorways, limits, bodyBytesMax } = context
-  checkDoorway(request, doorways)
-  const caller = await authenticate(request.headers, host)
+  const { fetching } = route !== undefined && 'handle' in route ? route : {}
+  checkDoorway(request, fetching === undefined ? doorways : { ...doorways, ...fetching })
+  const admit = fetching === undefined ? authenticate : authenticateFetch
+  const caller = await admit(request.headers, host)
   found.caller = caller
   const lease = limits.enter(caller.keyId, caller.actor.id)
   found.lease = lease
@@ -150,7 +158,8 @@ async function answerOfGuest(
   const beginStream = (): StreamTerms => {
     lease.beginStream()
     isStream = true
-    return { closing, isAdmitted: async () => isAdmitted(headers, host) }
+    const admit = route.fetching === undefined ? authenticate : authenticateFetch
+    return { closing, isAdmitted: async () => isAdmitted(admit(headers, host)) }
   }
   const call = { host, caller, request: received, searcher, tell, joinTrace, beginStream }
   const response = await route.handle(call)
@@ -160,9 +169,9 @@ async function answerOfGuest(
   return { ...answered, body: stream ?? (await response.text()) }
 }
 
-async function isAdmitted(headers: Headers, host: Host): Promise<boolean> {
+async function isAdmitted(admitting: Promise<Caller>): Promise<boolean> {
   try {
-    await authenticate(headers, host)
+    await admitting
     return true
   } catch (error) {
     if (hasCode(error, 'unauthenticated')) return false

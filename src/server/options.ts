@@ -54,6 +54,14 @@ export interface MetricsOptions {
   readonly host?: string | undefined
 }
 
+/** Serves each store by git's smart HTTP, for reading, to the keys that fetch it. */
+export interface WebGitOptions {
+  /** Origins whose web pages may fetch, such as `https://app.example`: none by default. */
+  readonly origins?: readonly string[] | undefined
+  /** Variables for the program git, which is found by PATH. */
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined
+}
+
 export interface HttpOptions {
   /** Where to listen: `127.0.0.1` by default. */
   readonly host?: string | undefined
@@ -69,6 +77,8 @@ export interface HttpOptions {
   readonly allowedOrigins?: readonly string[] | undefined
   /** What other adapters answer, such as `mcpRoute` of `gitlocket/mcp`, by any method. */
   readonly routes?: readonly HostedRoute[] | undefined
+  /** Serves the stores by git, for reading. Needs the program git. Default: not. */
+  readonly webGit?: WebGitOptions | undefined
   readonly limits?: Partial<ServerLimits> | undefined
   /** Gets a line for each request, to be written as JSON. */
   readonly log?: ((line: LogLine) => void) | undefined

@@ -5,6 +5,7 @@ import { type OwnedBytes, utf8Text } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import type { Caller } from '../hosting/credentials.ts'
 import type { Host } from '../hosting/host.ts'
+import type { HostedRoute } from '../operations/hosted.ts'
 import type { Wire } from '../operations/wire.ts'
 
 /** The parameters with these names. Throws `invalid_input`. */
@@ -155,6 +156,38 @@ export function checkDoorway({ url, headers }: Request, { hosts, origins }: Door
   throw new StoreError('permission_denied', 'The server takes no requests of this origin')
 }
 
+/** How long a browser may remember that an origin may ask. */
+const PREFLIGHT_SECONDS = 600
+
+/** What lets a page of an allowed origin read the answer. No cookie is ever looked at. */
+export function crossOriginHeaders(
+  { fetching }: Pick<HostedRoute, 'fetching'>,
+  request: Request,
+  status: number,
+): Readonly<Record<string, string>> {
+  if (fetching === undefined) return {}
+  const origin = request.headers.get('origin')
+  if (origin === null) {
+    // Has git ask for the key. A browser would show a window of its own.
+    return { vary: 'Origin', ...(status === 401 && { 'www-authenticate': 'Basic realm="git"' }) }
+  }
+  if (!fetching.origins.has(origin)) return { vary: 'Origin' }
+  return { vary: 'Origin', 'access-control-allow-origin': origin }
+}
+
+/** The answer to a preflight, which has no credential. */
+export function preflightHeaders(
+  route: HostedRoute,
+  request: Request,
+): Readonly<Record<string, string>> {
+  return {
+    ...crossOriginHeaders(route, request, 200),
+    'access-control-allow-methods': 'GET, POST',
+    'access-control-allow-headers': 'authorization, content-type, git-protocol',
+    'access-control-max-age': String(PREFLIGHT_SECONDS),
+  }
+}
+
 /** Throws `unauthenticated`, whatever is wrong. */
 export async function authenticate(headers: Headers, host: Host): Promise<Caller> {
   const tokens = [headers.get('x-api-key'), bearerOf(headers.get('authorization'))]
@@ -172,6 +205,27 @@ export async function authenticate(headers: Headers, host: Host): Promise<Caller
 function bearerOf(authorization: string | null): string | null {
   if (authorization === null) return null
   return /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? ''
+}
+
+/** The same for a key that fetches: as a bearer token, or as the password that git sends. */
+export async function authenticateFetch(headers: Headers, host: Host): Promise<Caller> {
+  const authorization = headers.get('authorization')
+  const token = passwordOf(authorization) ?? bearerOf(authorization)
+  const caller = token ? await host.authenticateFetch(token) : undefined
+  if (caller !== undefined) return caller
+  throw new StoreError(
+    'unauthenticated',
+    'The request needs a key that fetches this store, as the password or as a bearer token',
+  )
+}
+
+/** Without a password, the user name: some programs have one field for a token. */
+function passwordOf(authorization: string | null): string | undefined {
+  const [, encoded] = /^Basic +([A-Za-z0-9+/]+={0,2})$/i.exec(authorization ?? '') ?? []
+  if (encoded === undefined) return undefined
+  const [, user = '', password = ''] =
+    /^([^:]*):?(.*)$/s.exec(Buffer.from(encoded, 'base64').toString('latin1')) ?? []
+  return password === '' ? user : password
 }
 
 /** Throws `invalid_input`, or `permission_denied` for another workspace. */

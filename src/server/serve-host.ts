@@ -1,7 +1,7 @@
 // Opens a data directory and serves its stores, with a socket or without.
 
 import { setMaxListeners } from 'node:events'
-import { Hono } from 'hono'
+import { Hono, type HonoRequest } from 'hono'
 import { systemClock } from '../clock.ts'
 import { StoreError } from '../errors.ts'
 import type { HostBackend } from '../hosting/host-backend.ts'
@@ -27,6 +27,7 @@ import { KeyLimits } from './key-limits.ts'
 import { type Address, Listener } from './listener.ts'
 import type { Metrics } from './metrics.ts'
 import { type HttpOptions, limitsDefault } from './options.ts'
+import { checkDoorway, preflightHeaders } from './request.ts'
 import { type Route, routes } from './routes.ts'
 
 export interface Server {
@@ -48,12 +49,15 @@ export async function openServer(options: ServedHost & HttpOptions): Promise<Ope
     metrics?.countFailure(told.error)
     options.notice?.(told)
   }
+  const { webGit } = options
+  const fetches = webGit && (await (await import('./web-git.ts')).webGitRoutes(webGit))
+  const routed = { ...options, routes: [...(options.routes ?? []), ...(fetches ?? [])] }
   const host =
     'backend' in options
       ? await openHostOn(options.backend, { ...options, notice })
       : await openHost({ ...options, notice })
   metrics?.watch(host)
-  return { host, server: serveHost(host, options, metrics) }
+  return { host, server: serveHost(host, routed, metrics) }
 }
 
 /** A data directory, or another backend, which the host closes. */
@@ -150,12 +154,27 @@ function makeApp(
     )
   }
   for (const route of routes) add([route.method], route)
-  for (const route of guests) add(anyMethod, route)
+  for (const route of guests) {
+    if (route.fetching !== undefined) app.on(['OPTIONS'], route.path, preflight(context, route))
+    add(anyMethod, route)
+  }
   app.onError((error, { env }) => send(refusalOf(error), env))
   app.notFound(async ({ req, env }) => {
     return send(await exchange(context, req.raw, undefined, {}, env), env)
   })
   return app
+}
+
+/** Lets the pages of allowed origins ask; the request itself is looked at when it comes. */
+function preflight(
+  { doorways }: ExchangeContext,
+  route: HostedRoute,
+): (call: { readonly req: HonoRequest; readonly env: Connection }) => Promise<Response> {
+  return ({ req, env }) => {
+    checkDoorway(req.raw, { ...doorways, ...route.fetching })
+    const headers = { ...preflightHeaders(route, req.raw), 'request-id': newRequestId() }
+    return send({ status: 200, headers, body: '' }, env)
+  }
 }
 
 const front = `This is gitlocket, an encrypted memory server for AI agents. It runs.

@@ -16,7 +16,7 @@ export type { ApiKey } from '../hosting/credentials.ts'
 export type { HostPlaces } from '../hosting/data-directory.ts'
 export type { HostNotice } from '../hosting/host-backend.ts'
 export type { HostRecovery } from '../hosting/hosted-stores.ts'
-export type { LogLine, MetricsOptions } from './options.ts'
+export type { LogLine, MetricsOptions, WebGitOptions } from './options.ts'
 export type { Address } from './listener.ts'
 export type { HostOptions, HttpOptions, Server }
 export type { ServerLimits } from './options.ts'

@@ -3,8 +3,10 @@
 import type { WorkOptions } from '../async.ts'
 import { allowedSignersLine } from '../format/sshsig.ts'
 import type { CompactOptions, ObjectAmount } from '../git/object-store.ts'
+import type { Oid } from '../git/objects/object.ts'
 import type { Audit } from './audit/audit.ts'
 import type { TrailPosition, TrailStep } from './audit/new-entries.ts'
+import type { ServedStore } from './grants/serve.ts'
 import { beforeBeginning } from './history/beginning-entry.ts'
 import type { BuiltOnRedacted } from './redaction/built-on.ts'
 import type { RedactionCertificate } from './redaction/certificate.ts'
@@ -126,6 +128,12 @@ export class StoreMaintenance {
   /** Makes everything visible to stock git. `close` does it too. */
   checkpoint(): Promise<void> {
     return this.#session.checkpoint()
+  }
+
+  /** @internal Serves the newest head to git, for a client that has asked for these objects. */
+  async serve(wants: readonly Oid[]): Promise<ServedStore> {
+    const { serveForFetch } = await import('./grants/serve.ts')
+    return serveForFetch(this.#whole, wants)
   }
 
   /** Makes one pack of everything, each object once. Writers are not blocked. */

@@ -233,7 +233,7 @@ const settings: readonly string[] = [
   'receive.denyCurrentBranch=refuse',
 ]
 
-const unconnected: Readonly<Record<string, string>> = {
+export const unconnected: Readonly<Record<string, string>> = {
   // A partial clone fetches missing objects from the place, and by the program, that its config
   // names.
   GIT_NO_LAZY_FETCH: '1',

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { bareRemote } from '../support/clones.ts'
 import { connectToServer } from '../support/mcp-client.ts'
+import { git } from '../support/temporary.ts'
 import { type Home, newHome } from './cli-process.ts'
 import { type Asked, ask, newKey, serve } from './serving.ts'
 
@@ -64,6 +65,25 @@ describe('serve', { tags: 'slow' }, () => {
       expect((await ask(server.url, 'nobody', 'memory_stores')).status).toBe(status)
     }
     expect((await server.stop()).exitCode).toBe(0)
+  })
+
+  test('lets git fetch a store with a key for it, until the key is revoked', async () => {
+    const home = newHome()
+    const server = await serve(home, ['--web-git', '--web-origin', 'https://app.example'])
+    await home.ok('store', 'create', 'notes')
+    const made = await home.json('api-key', 'create', '--name', 'page', '--web-git', 'notes')
+    const { token, memory_store_id: storeId } = made
+    const list = await home.ok('api-key', 'list')
+    expect(list).toContain(`\t${String(storeId)}\t${String(made['id'])}\n`)
+    const url = `${server.url.replace('://', `://x:${String(token)}@`)}/git/${String(storeId)}.git`
+    expect(git(['ls-remote', url], '/')).toContain('\trefs/heads/main\n')
+    await home.ok('api-key', 'revoke', 'page')
+    expect(() => git(['ls-remote', url], '/')).toThrow('Authentication failed')
+    const { stderr } = await server.stop()
+    expect(stderr).toContain('"route":"/git/:store/info/refs","status":200')
+    expect(stderr).not.toContain(String(token))
+    const wrong = await home.run(['serve', '--web-origin', 'https://app.example'])
+    expect([wrong.exitCode, wrong.stderr]).toEqual([2, expect.stringContaining('--web-git')])
   })
 
   test('prints JSON with --json, and ends on Ctrl-C too', async () => {

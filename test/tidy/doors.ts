@@ -127,7 +127,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'verify',
     'verify-rewritten',
   ],
-  transport: ['client-wire', 'fetch', 'push', 'remote-access', 'remote-url'],
+  transport: ['client-wire', 'fetch', 'push', 'remote-access', 'remote-url', 'upload-pack'],
 }
 
 export function doorLaw(file: SourceFile): Violation[] {

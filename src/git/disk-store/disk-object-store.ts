@@ -10,6 +10,7 @@ import type {
   ObjectAmount,
   ObjectStore,
   Reclaimable,
+  ServedRef,
   StorageStatus,
   Transition,
 } from '../object-store.ts'
@@ -17,6 +18,7 @@ import type { GitObject, NewObject, Oid, SizeLimit } from '../objects/object.ts'
 import { checkRepository, initRepository } from '../refs/repository.ts'
 import { DiskExchange } from './disk-exchange.ts'
 import { Maintenance } from './maintenance.ts'
+import { serveRefs } from './served-repository.ts'
 import { measureReclaimable, storageStatus } from './storage-report.ts'
 import { type DiskObjectStoreOptions, openStoreParts, type StoreParts } from './store-parts.ts'
 import { closedError, type StoredObjects } from './stored-objects.ts'
@@ -132,6 +134,11 @@ export class DiskObjectStore implements ObjectStore {
   async findUnreachable(options: CompactOptions = {}): Promise<ObjectAmount> {
     this.#assertNotClosing()
     return this.#maintenance.findUnreachable(options)
+  }
+
+  serve(refs: readonly ServedRef[]): string | undefined {
+    this.#assertNotClosing()
+    return serveRefs(this.#parts.files, refs)
   }
 
   status(): StorageStatus {

@@ -16,6 +16,7 @@ import {
   type ObjectAmount,
   type ObjectStore,
   type Reclaimable,
+  type ServedRef,
   type StorageStatus,
   type Transition,
 } from '../object-store.ts'
@@ -195,6 +196,10 @@ class ReplicatedObjectStore implements ObjectStore {
 
   objectIds(): Iterable<Oid> {
     return this.#replica.store.objectIds()
+  }
+
+  serve(refs: readonly ServedRef[]): string | undefined {
+    return this.#replica.store.serve(refs)
   }
 
   status(): StorageStatus {

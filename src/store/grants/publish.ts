@@ -24,8 +24,8 @@ import { makeStartOf, makeWrapsOf } from './make-start.ts'
 import { liveGrants, readNotes } from './own-grants.ts'
 
 /** A start is made again once the head is this much higher, or after that time if it has moved. */
-const REFRESH_COMMITS = 256
-const REFRESH_MS = 60 * 60 * 1000
+export const REFRESH_COMMITS = 256
+export const REFRESH_MS = 60 * 60 * 1000
 /** At most this many starts of others are looked at in one sync. */
 const STARTS_MAX = 64
 

@@ -1,10 +1,17 @@
 // `api-key create|list|revoke`, `workspace create|list`: who may use a server. They work alongside
 // it, and it notices with its next request.
 
+import type { HostAdministration } from '../../../hosting/administration.ts'
 import type { Workspace } from '../../../hosting/catalogue.ts'
 import type { ApiKey } from '../../../hosting/credentials.ts'
 import { pageJson, type Wire } from '../../../operations/wire.ts'
-import type { Answer, Command, Context, Input } from '../../call/command.ts'
+import {
+  type Answer,
+  type Command,
+  type Context,
+  type Input,
+  usageError,
+} from '../../call/command.ts'
 import { resolveNamed } from '../../store/named.ts'
 import {
   placeOptions,
@@ -24,9 +31,15 @@ export const commands: readonly Command[] = [
     summary: 'Create an API key for a server; it is shown once',
     options: {
       '--name <text>': 'Its purpose, for people',
+      '--web-git <store>': 'A key that fetches this store by git, and does nothing else',
       ...workspaceOption,
       ...placeOptions,
     },
+    notes: [
+      'With --web-git, the store is named by its name or id. The key works at a server that runs ' +
+        'with `serve --web-git`: as the password of git, or as a bearer token. It gives ' +
+        'ciphertext: a reader also needs a grant, an identity or a recovery key.',
+    ],
     run: apiKeyCreate,
   },
   {
@@ -64,10 +77,12 @@ export const commands: readonly Command[] = [
 function apiKeyCreate(context: Context, input: Input): Promise<Answer> {
   return withAdministration(context, input, async (host) => {
     const name = input.text('name') ?? 'key'
-    const { key, token } = await host.createKey(name, await workspaceOf(host, input))
+    const { key, token } = await newKey(host, input, name)
     return {
       text: [
-        `Created the API key ${key.keyId} in the workspace ${key.workspaceId}`,
+        key.storeId === undefined
+          ? `Created the API key ${key.keyId} in the workspace ${key.workspaceId}`
+          : `Created the key ${key.keyId}, which fetches ${key.storeId} by git`,
         '',
         'Shown this once:',
         '',
@@ -79,6 +94,21 @@ function apiKeyCreate(context: Context, input: Input): Promise<Answer> {
   })
 }
 
+async function newKey(
+  host: HostAdministration,
+  input: Input,
+  name: string,
+): ReturnType<HostAdministration['createKey']> {
+  const typed = input.text('web-git')
+  if (typed === undefined) return host.createKey(name, await workspaceOf(host, input))
+  if (input.text('workspace') !== undefined) {
+    throw usageError('--web-git names a store, whose workspace the key has', 'api-key create')
+  }
+  const stores = (await host.stores()).map((store) => ({ id: store.storeId, name: store.name }))
+  const kind = { kind: 'store', list: 'gitlocket store list' }
+  return host.createFetchKey(name, resolveNamed(stores, typed, kind))
+}
+
 function apiKeyList(context: Context, input: Input): Promise<Answer> {
   return withAdministration(context, input, async (host) => {
     const keys = await host.keys()
@@ -88,6 +118,7 @@ function apiKeyList(context: Context, input: Input): Promise<Answer> {
       await workspaceColumn(host),
       { head: 'CREATED', cell: ({ createdAt }) => age(createdAt) },
       { head: 'REVOKED', cell: ({ revokedAt }) => (revokedAt === undefined ? '' : age(revokedAt)) },
+      { head: 'FETCHES', cell: ({ storeId = '' }) => storeId },
       idColumn(({ keyId }) => keyId),
     ])
     const none = 'There is no API key; `gitlocket api-key create` makes one'

@@ -15,6 +15,7 @@ import {
   type Input,
   usageError,
 } from '../../call/command.ts'
+import { variablesWith } from '../../call/environment.ts'
 import { authorOf, sizeOf } from '../../call/options.ts'
 import { readPlainFile } from '../../machine/files.ts'
 import { remoteAccess } from '../../machine/remote-access.ts'
@@ -51,6 +52,8 @@ export const commands: readonly Command[] = [
       '--behind-proxy': 'Listen anywhere without TLS: a proxy in front has it',
       '--allow-host <name>': 'A name that requests may call the server by; may be repeated',
       '--allow-origin <origin>': 'A web origin that may call it; may be repeated',
+      '--web-git': 'Let keys of `api-key create --web-git` fetch a store by git',
+      '--web-origin <origin>': 'A web origin whose pages may fetch, too; may be repeated',
       '--metrics-port <number>': 'Show figures for Prometheus at /metrics of this port',
       '--metrics-host <address>': 'Where that listens; else 127.0.0.1',
       '--drain <duration>': 'Keep answering this long, such as 5s, once /readyz refuses',
@@ -230,6 +233,7 @@ function optionsOf(
     behindProxy: input.flag('behind-proxy'),
     allowedHosts: input.texts('allow-host'),
     allowedOrigins: input.texts('allow-origin'),
+    webGit: webGitOf(input),
     metrics: metricsOf(input),
     maxOpen: input.integer('max-open', 1, 100_000) ?? OPEN,
     maxBytes,
@@ -252,6 +256,13 @@ function tlsOf(input: Input): ServerOptions['tls'] {
     cert: readPlainFile('the certificate', certificate),
     key: readPlainFile('the key of the certificate', key),
   }
+}
+
+function webGitOf(input: Input): ServerOptions['webGit'] {
+  const origins = input.texts('web-origin')
+  if (input.flag('web-git')) return { origins, environment: variablesWith({}) }
+  if (origins.length === 0) return undefined
+  throw usageError('--web-origin needs --web-git', 'serve')
 }
 
 function metricsOf(input: Input): ServerOptions['metrics'] {

@@ -1,0 +1,85 @@
+// The repository from which stock git serves a store to others: a bare one in the store's caches,
+// with the refs that they may see, and the objects of the store by way of `alternates`. So git
+// obeys no setting, hook, graft, replacement or shallow file of the store, and shows no other ref.
+// A purge empties the caches: it can be made again at any time, and is never synced.
+
+import { deflateSync } from 'node:zlib'
+import { asciiText, concatBytes, utf8 } from '../../bytes.ts'
+import type { Disk } from '../../disk/disk.ts'
+import type { ServedRef } from '../object-store.ts'
+import { looseObjectIds, looseObjectPath } from '../objects/loose-object.ts'
+import type { Oid } from '../objects/object.ts'
+import type { GitFileLockContext } from '../refs/git-file-lock.ts'
+import { headText } from '../refs/repository.ts'
+
+const config = '[core]\n\trepositoryformatversion = 0\n\tbare = true\n'
+/** From the objects of the served repository to those of the store. */
+const alternates = '../../../../objects\n'
+/** Each of git's repositories has one. */
+const directories = ['objects/info', 'objects/pack', 'refs']
+
+/** Returns its directory; undefined if the blob of a ref is missing there, and was not given. */
+export function serveRefs(
+  { disk, ownDirectory }: Pick<GitFileLockContext, 'disk' | 'ownDirectory'>,
+  refs: readonly ServedRef[],
+): string | undefined {
+  const directory = `${ownDirectory}/cache/served`
+  const objects = `${directory}/objects`
+  for (const name of directories) disk.makeDirectory(`${directory}/${name}`)
+  for (const { oid, blob, isOwn } of refs) {
+    if (!isOwn || disk.stat(looseObjectPath(objects, oid)) !== undefined) continue
+    if (blob === undefined) return undefined
+    writeBlob(disk, looseObjectPath(objects, oid), blob)
+  }
+  const before = readText(disk, `${directory}/packed-refs`)
+  put(disk, `${directory}/config`, utf8(config))
+  put(disk, `${objects}/info/alternates`, utf8(alternates))
+  const packedRefs = packedRefsOf(refs)
+  put(disk, `${directory}/packed-refs`, utf8(packedRefs))
+  // Last, because it makes the directory a repository.
+  put(disk, `${directory}/HEAD`, utf8(headText))
+  if (before !== packedRefs) removeUnnamed(disk, objects, before + packedRefs)
+  return directory
+}
+
+/** All refs at once: replacing one file moves them together. */
+function packedRefsOf(refs: readonly ServedRef[]): string {
+  const lines = refs.map(({ name, oid }) => ({ name, line: `${oid} ${name}\n` }))
+  lines.sort((a, b) => (a.name < b.name ? -1 : 1))
+  return `# pack-refs with: peeled fully-peeled sorted \n${lines.map(({ line }) => line).join('')}`
+}
+
+/** A fetch that is running may still need the blobs that the refs named before. */
+function removeUnnamed(disk: Disk, objects: string, named: string): void {
+  const isNamed = (oid: Oid): boolean => named.includes(oid)
+  for (const oid of looseObjectIds(disk, objects)) {
+    if (!isNamed(oid)) disk.remove(looseObjectPath(objects, oid))
+  }
+}
+
+/** The body is sealed, so that compression would gain nothing. */
+function writeBlob(disk: Disk, path: string, body: Uint8Array): void {
+  const object = concatBytes(utf8(`blob ${body.length}\0`), body)
+  disk.makeDirectory(path.slice(0, path.lastIndexOf('/')))
+  put(disk, path, deflateSync(object, { level: 0 }))
+}
+
+/** Replaces a file, unless it is the same: git may be reading it. */
+function put(disk: Disk, path: string, bytes: Uint8Array): void {
+  const before = disk.readFile(path)
+  if (before !== undefined && Buffer.compare(before, bytes) === 0) return
+  const temporary = `${path}.new`
+  disk.remove(temporary)
+  const fd = disk.open(temporary, 'wx')
+  try {
+    disk.write(fd, bytes, 0)
+  } finally {
+    disk.close(fd)
+  }
+  disk.rename(temporary, path)
+}
+
+function readText(disk: Disk, path: string): string {
+  const bytes = disk.readFile(path)
+  return bytes === undefined ? '' : asciiText(bytes)
+}

@@ -1,5 +1,6 @@
 // Options of long work, and mutexes: progress reports, cancellation, and one task after another.
 
+import type { Timer } from './platform/timers.ts'
 import { TimeSlice } from './time-slice.ts'
 
 /** Reports the progress of long work: `done` of `total`, in the units of that work. */
@@ -21,13 +22,6 @@ export interface WorkWatch {
 
 /** For callers that neither cancel nor show progress. */
 export const unwatched: WorkWatch = { isCancelled: () => false, progress: () => undefined }
-
-/** A process need not wait for this timer. Where there are no processes, timers are numbers. */
-export function letEnd(timer: unknown): void {
-  if (typeof timer === 'object' && timer !== null && 'unref' in timer) {
-    if (typeof timer.unref === 'function') timer.unref()
-  }
-}
 
 /** Lets timers and input run. Throws `cancelled` if the signal is aborted. */
 export function pause(signal: AbortSignal | undefined): Promise<void> {
@@ -100,7 +94,7 @@ export class Turns {
   async enter(waitMs: number = Infinity): Promise<boolean> {
     if (this.tryEnter()) return true
     return new Promise((resolve) => {
-      let timer: NodeJS.Timeout | undefined
+      let timer: Timer | undefined
       const begin = (): void => {
         clearTimeout(timer)
         resolve(true)

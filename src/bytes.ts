@@ -2,6 +2,7 @@
 // layouts of docs/FORMAT.md. Knows nothing of cryptography. All integers are big-endian.
 
 import type { StoreError } from './errors.ts'
+import { Bytes } from './platform/bytes.ts'
 
 declare const sealedBrand: unique symbol
 
@@ -35,12 +36,12 @@ export function label(text: string): Uint8Array {
 /** The bytes of ASCII text. Several times faster than `utf8` for large texts. */
 export function asciiBytes(text: string): Uint8Array {
   const bytes = new Uint8Array(text.length)
-  Buffer.from(bytes.buffer).write(text, 'latin1')
+  Bytes.from(bytes.buffer).write(text, 'latin1')
   return bytes
 }
 
 export function asciiText(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+  return Bytes.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
 }
 
 export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
@@ -57,12 +58,12 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
 
 /** Compares bytewise; a prefix sorts first. Not constant-time: for public values only. */
 export function compareBytes(a: Uint8Array, b: Uint8Array): number {
-  return Buffer.compare(a, b)
+  return Bytes.compare(a, b)
 }
 
 /** Not constant-time: for public values only. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && Buffer.compare(a, b) === 0
+  return a.length === b.length && Bytes.compare(a, b) === 0
 }
 
 export function isZero(bytes: Uint8Array): boolean {
@@ -75,7 +76,7 @@ export function isZero(bytes: Uint8Array): boolean {
 }
 
 /** Small inputs are copied here: reading their `buffer` would allocate one, which is slower. */
-const scratch = Buffer.allocUnsafeSlow(64)
+const scratch = Bytes.allocUnsafeSlow(64)
 const scratchBytes = new Uint8Array(scratch.buffer)
 
 export function toHex(bytes: Uint8Array): string {
@@ -83,22 +84,22 @@ export function toHex(bytes: Uint8Array): string {
     scratchBytes.set(bytes)
     return scratch.toString('hex', 0, bytes.length)
   }
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')
+  return Bytes.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')
 }
 
 /** The bytes of lower-case hex digits, which the caller has checked. */
 export function fromHex(hex: string): Uint8Array {
-  if (hex.length > 2 * scratch.length) return new Uint8Array(Buffer.from(hex, 'hex'))
+  if (hex.length > 2 * scratch.length) return new Uint8Array(Bytes.from(hex, 'hex'))
   return scratchBytes.slice(0, scratch.write(hex, 'hex'))
 }
 
 export function toBase64(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64')
+  return Bytes.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64')
 }
 
 /** The bytes of canonical base64 (no white space, exact padding, no stray bits), or undefined. */
 export function fromBase64(text: string): Uint8Array | undefined {
-  const bytes = Buffer.from(text, 'base64')
+  const bytes = Bytes.from(text, 'base64')
   return bytes.toString('base64') === text ? new Uint8Array(bytes) : undefined
 }
 

@@ -3,6 +3,7 @@
 // number of steps, so that progress and cancellation do not depend on the machine's speed.
 
 import { StoreError } from './errors.ts'
+import { afterOthers } from './platform/timers.ts'
 
 /** Milliseconds per slice. A single step is never interrupted. */
 export const sliceMs: number = 10
@@ -28,7 +29,7 @@ export class TimeSlice {
   /** Resolves after other work has run. Throws `cancelled`. */
   async next(): Promise<void> {
     checkNotCancelled(this.#signal)
-    await new Promise((resolve) => setImmediate(resolve))
+    await new Promise<void>((resolve) => afterOthers(resolve))
     this.#steps = 0
     this.#began = performance.now()
   }
@@ -53,13 +54,13 @@ export class SharedSlice {
   isOver(): boolean {
     if (this.#began !== undefined) return performance.now() - this.#began >= sliceMs
     this.#began = performance.now()
-    setImmediate(() => (this.#began = undefined))
+    afterOthers(() => (this.#began = undefined))
     return false
   }
 
   /** Resolves after other work, and every task that waited longer, has run. */
   async next(): Promise<void> {
-    do await new Promise((resolve) => setImmediate(resolve))
+    do await new Promise<void>((resolve) => afterOthers(resolve))
     while (this.isOver())
   }
 }

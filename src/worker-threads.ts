@@ -4,16 +4,23 @@
 // bundle of a program that uses the library these files are missing, and most callers then do the
 // work in their own thread.
 
-import { existsSync } from 'node:fs'
-import { parentPort, type ResourceLimits, Worker, type WorkerOptions } from 'node:worker_threads'
 import { Turns, type WorkOptions, type WorkWatch } from './async.ts'
 import { type ErrorCode, StoreError } from './errors.ts'
+import {
+  hasModule,
+  parentPort,
+  type ResourceLimits,
+  sharedMemory,
+  Worker,
+  type WorkerOptions,
+} from './platform/threads.ts'
+import { inBackground, type Timer } from './platform/timers.ts'
 import { cancelledError } from './time-slice.ts'
 
 interface JobMessage<Job> {
   readonly job: Job
   /** One shared number: not 0 once the job is cancelled. */
-  readonly cancelled: Int32Array<SharedArrayBuffer>
+  readonly cancelled: Int32Array
 }
 
 type Reply<Result> =
@@ -34,7 +41,7 @@ export function findWorker(moduleUrl: string | undefined, name: string): URL | u
   const compiled = moduleUrl.endsWith('.ts') ? fromSourceToOutput(moduleUrl) : moduleUrl
   const extension = compiled.endsWith('.cjs') ? 'cjs' : 'js'
   const found = new URL(`./${name}.${extension}`, compiled)
-  return existsSync(found) ? found : undefined
+  return hasModule(found) ? found : undefined
 }
 
 export interface JobOptions extends WorkOptions {
@@ -81,8 +88,8 @@ export class JobThread<Job, Result> {
   async run(job: Job, options: JobOptions = {}): Promise<Result> {
     const { transfer = [], signal, progress, cancelMs } = options
     if (this.#isEnded) throw stopped(undefined)
-    const task: JobMessage<Job> = { job, cancelled: new Int32Array(new SharedArrayBuffer(4)) }
-    let timer: NodeJS.Timeout | undefined
+    const task: JobMessage<Job> = { job, cancelled: new Int32Array(sharedMemory(4)) }
+    let timer: Timer | undefined
     const cancel = (): void => {
       Atomics.store(task.cancelled, 0, 1)
       if (cancelMs !== undefined) timer = setTimeout(() => void this.end(), cancelMs)
@@ -132,7 +139,7 @@ export class JobPool<Job, Result> {
   readonly #turns: Turns
   readonly #idleMs: number
   readonly #resourceLimits: ResourceLimits
-  readonly #idle: Map<JobThread<Job, Result>, NodeJS.Timeout> = new Map()
+  readonly #idle: Map<JobThread<Job, Result>, Timer> = new Map()
 
   constructor(threadsMax: number, idleMs: number, resourceLimits: ResourceLimits = {}) {
     this.#turns = new Turns(threadsMax)
@@ -168,7 +175,7 @@ export class JobPool<Job, Result> {
       this.#idle.delete(thread)
       void thread.end()
     }
-    this.#idle.set(thread, setTimeout(end, this.#idleMs).unref())
+    this.#idle.set(thread, inBackground(end, this.#idleMs))
   }
 }
 

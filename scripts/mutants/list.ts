@@ -354,7 +354,7 @@ const syncAndMerge: MutantList = {
     ),
   ],
   'unit/store/merge/content-merge.test.ts': [
-    never('isFit', 'Buffer.byteLength(content) > limit', 'the limit holds for bytes'),
+    never('isFit', 'Bytes.byteLength(content) > limit', 'the limit holds for bytes'),
   ],
   'unit/store/merge/open-memories.test.ts': [
     swap(

@@ -1,12 +1,13 @@
 // Sealing of whole envelopes (FORMAT §3, §3.2): key derivation with a key commitment, the hedged
 // salt, and XChaCha20-Poly1305. The header is 24 bytes of associated data here; format/envelope.ts
-// checks it. Large ciphertexts are opened by node:crypto, which lacks the long nonce but takes a
-// third of the time of WebAssembly. With format/public-files.ts the only file that makes `Sealed`
-// bytes.
+// checks it. Large ciphertexts are opened by the platform's cipher where it has one: OpenSSL's
+// lacks the long nonce but takes a third of the time of WebAssembly. With format/public-files.ts
+// the only file that makes `Sealed` bytes.
 
-import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { concatBytes, label, type Sealed } from '../bytes.ts'
 import { assert, StoreError } from '../errors.ts'
+import { Bytes } from '../platform/bytes.ts'
+import { chaCha20Stream, hasCiphers, openChaCha20Poly1305 } from '../platform/crypto.ts'
 import { hash256, keyedHash } from './digest.ts'
 import { sodium, wipe } from './sodium.ts'
 
@@ -112,7 +113,7 @@ export function sealedFraming(...parts: readonly Uint8Array[]): Sealed {
 function decrypt(envelope: Uint8Array, nonce: Uint8Array, key: Uint8Array): Uint8Array {
   const additional = envelope.subarray(0, CIPHERTEXT_OFFSET)
   const ciphertext = envelope.subarray(CIPHERTEXT_OFFSET)
-  if (ciphertext.length >= LARGE) {
+  if (hasCiphers && ciphertext.length >= LARGE) {
     try {
       return openLarge({ ciphertext, additional, nonce, key })
     } catch {
@@ -165,7 +166,7 @@ const KEY_NONCE_LENGTH = 16
 const BLOCK_LENGTH = 64
 const WORD = 4
 /** The first four words of a block's state; the last four are counter and short nonce. */
-const constants: Buffer = Buffer.from('expand 32-byte k')
+const constants: Bytes = Bytes.from('expand 32-byte k')
 
 interface LargeCiphertext {
   /** With the tag of 16 bytes at its end. */
@@ -176,20 +177,13 @@ interface LargeCiphertext {
   readonly key: Uint8Array
 }
 
-/** The plaintext. Throws an error of OpenSSL if the tag is wrong, or if it has no such cipher. */
+/** The plaintext. Throws an error of the platform if the tag is wrong, or without such a cipher. */
 function openLarge(input: LargeCiphertext): Uint8Array {
   const { ciphertext, additional, nonce, key } = input
-  const end = ciphertext.length - TAG_LENGTH
   const shortNonce = concatBytes(new Uint8Array(WORD), nonce.subarray(KEY_NONCE_LENGTH))
   const shortKey = hChaCha20(key, nonce.subarray(0, KEY_NONCE_LENGTH))
   try {
-    const options = { authTagLength: TAG_LENGTH }
-    const opener = createDecipheriv('chacha20-poly1305', shortKey, shortNonce, options)
-    opener.setAAD(additional, { plaintextLength: end })
-    opener.setAuthTag(ciphertext.subarray(end))
-    const { buffer, byteOffset, length } = opener.update(ciphertext.subarray(0, end))
-    opener.final()
-    return new Uint8Array(buffer, byteOffset, length)
+    return openChaCha20Poly1305({ ciphertext, additional, nonce: shortNonce, key: shortKey })
   } finally {
     wipe(shortKey)
   }
@@ -200,13 +194,14 @@ function openLarge(input: LargeCiphertext): Uint8Array {
  * beginning is added. That part of the state is public, so it can be subtracted again.
  */
 function hChaCha20(key: Uint8Array, nonce: Uint8Array): Uint8Array {
-  const block = createCipheriv('chacha20', key, nonce).update(new Uint8Array(BLOCK_LENGTH))
+  const block = chaCha20Stream(key, nonce, BLOCK_LENGTH)
+  const words = new DataView(block.buffer, block.byteOffset)
   const added = concatBytes(constants, nonce)
   const state = new DataView(added.buffer)
-  const derived = Buffer.alloc(added.length)
+  const derived = Bytes.alloc(added.length)
   for (let at = 0; at < added.length; at += WORD) {
     const inBlock = at < constants.length ? at : BLOCK_LENGTH - added.length + at
-    const word = block.readUInt32LE(inBlock) - state.getUint32(at, true)
+    const word = words.getUint32(inBlock, true) - state.getUint32(at, true)
     derived.writeUInt32LE(word >>> 0, at)
   }
   wipe(block)

@@ -1,9 +1,9 @@
 // Hash functions: BLAKE2b for everything that security rests on (FORMAT, notation: H and H'),
 // SHA-256 for a memory's content, SHA-512 inside SSHSIG. Git's SHA-1 is sha1.ts's.
 
-import { hash } from 'node:crypto'
 import { concatBytes } from '../bytes.ts'
 import { assert } from '../errors.ts'
+import { digestOf, hexDigestOf } from '../platform/crypto.ts'
 import { sodium } from './sodium.ts'
 
 /** H: BLAKE2b-256 of the concatenation. */
@@ -24,26 +24,21 @@ export function keyedHash(
 }
 
 export function sha256(bytes: Uint8Array): Uint8Array {
-  return digest('sha256', bytes)
+  return new Uint8Array(digestOf('sha256', bytes))
 }
 
 /** SHA-256 of a text's UTF-8 bytes, as 64 hex digits, without a copy of those bytes. */
 export function sha256OfText(text: string): string {
-  return hash('sha256', text, 'hex')
+  return hexDigestOf('sha256', text)
 }
 
 export function sha512(bytes: Uint8Array): Uint8Array {
-  return digest('sha512', bytes)
+  return new Uint8Array(digestOf('sha512', bytes))
 }
 
 /** In constant time, for values that are as good as secrets. Lengths are public. */
 export function equalSecrets(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && sodium.memcmp(a, b)
-}
-
-/** Copies the result: node's may be part of a larger, shared buffer. */
-function digest(algorithm: string, bytes: Uint8Array): Uint8Array {
-  return new Uint8Array(hash(algorithm, bytes, 'buffer'))
 }
 
 function joined(parts: readonly Uint8Array[]): Uint8Array {

@@ -1,12 +1,12 @@
 // Ed25519 (FORMAT §6.1, §6.3). Signing is deterministic, so a signature can be re-made and
-// compared, and two libraries make the same one: node:crypto signs for keys that sign often, since
-// it is faster. Verification is libsodium's alone: implementations differ on
+// compared, and two libraries make the same one: for keys that sign often, the platform signs where
+// it is faster, as OpenSSL is. Verification is libsodium's alone: implementations differ on
 // malleable signatures and small-order keys, and a history that one reader accepts and another
 // refuses is a fork.
 
-import { createPrivateKey, type KeyObject, sign as signNatively } from 'node:crypto'
 import { concatBytes, equalBytes, fromHex } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
+import { nativeSigner, type NativeSigner } from '../platform/crypto.ts'
 import { equalSecrets } from './digest.ts'
 import { sodium, wipe } from './sodium.ts'
 
@@ -16,7 +16,10 @@ const PKCS8 = fromHex('302e020100300506032b657004220420')
 const NATIVE_AFTER = 32
 
 /** How often each key has signed, and its native key, which the engine erases with its pair. */
-const usages = new WeakMap<SigningKeyPair, { signatures: number; native: KeyObject | undefined }>()
+const usages = new WeakMap<
+  SigningKeyPair,
+  { signatures: number; native: NativeSigner | undefined }
+>()
 
 export interface SigningKeyPair {
   /** 32 bytes. */
@@ -40,11 +43,11 @@ export function signingSeed(pair: SigningKeyPair): Uint8Array {
 export function sign(message: Uint8Array, pair: SigningKeyPair): Uint8Array {
   const native = nativeKey(pair)
   if (native === undefined) return sodium.crypto_sign_detached(message, pair.secretKey)
-  return new Uint8Array(signNatively(null, message, native))
+  return native(message)
 }
 
 /** Undefined for a key that has signed little. */
-function nativeKey(pair: SigningKeyPair): KeyObject | undefined {
+function nativeKey(pair: SigningKeyPair): NativeSigner | undefined {
   const usage = usages.get(pair)
   if (usage === undefined) usages.set(pair, { signatures: 1, native: undefined })
   else if (usage.signatures < NATIVE_AFTER) usage.signatures += 1
@@ -52,11 +55,11 @@ function nativeKey(pair: SigningKeyPair): KeyObject | undefined {
   return usage?.native
 }
 
-function toNative(pair: SigningKeyPair): KeyObject {
+function toNative(pair: SigningKeyPair): NativeSigner | undefined {
   const seed = signingSeed(pair)
   const key = concatBytes(PKCS8, seed)
   try {
-    return createPrivateKey({ key: Buffer.from(key.buffer), format: 'der', type: 'pkcs8' })
+    return nativeSigner(key)
   } finally {
     wipe(seed, key)
   }

@@ -2,13 +2,15 @@
 // letters i, l, o and u. Decodes only what `encodeBase32` produces; lenient callers map the text
 // first.
 
+import { Bytes } from '../platform/bytes.ts'
+
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
-const DIGITS = Buffer.from(ALPHABET, 'latin1')
+const DIGITS = Bytes.from(ALPHABET, 'latin1')
 
 /** `leadingZeros` zero bits precede the bytes, so that the bits fill whole characters. */
 export function encodeBase32(bytes: Uint8Array, leadingZeros = 0): string {
   // A text made digit by digit would be a tree of its parts, thirty times as large in RAM.
-  const text = Buffer.allocUnsafe(Math.floor((leadingZeros + 8 * bytes.length) / 5))
+  const text = Bytes.allocUnsafe(Math.floor((leadingZeros + 8 * bytes.length) / 5))
   let length = 0
   let held = 0
   let bits = leadingZeros

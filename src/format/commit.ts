@@ -5,6 +5,7 @@
 import { asciiBytes, asciiText, equalBytes, fromBase64 } from '../bytes.ts'
 import type { SigningKeyPair } from '../crypto/signature.ts'
 import { StoreError } from '../errors.ts'
+import { Bytes } from '../platform/bytes.ts'
 import { armorLength, encodeArmor, findArmor } from './armor.ts'
 import { readKid } from './envelope.ts'
 import { recordBytesMax } from './record.ts'
@@ -185,7 +186,7 @@ function findSection(text: string, name: string): Uint8Array | undefined {
   if (start === -1) return undefined
   const end = text.indexOf(`-----END ${name}-----\n`, start)
   // The base64 decoder skips line breaks.
-  return end === -1 ? undefined : Buffer.from(text.slice(start + begin.length, end), 'base64')
+  return end === -1 ? undefined : Bytes.from(text.slice(start + begin.length, end), 'base64')
 }
 
 /**
@@ -235,7 +236,7 @@ function join({ header, message }: Unsigned, armor: string): Uint8Array {
 
 /** Reads text by patterns, each of which starts where the previous match ended. */
 class Cursor {
-  readonly #bytes: Buffer
+  readonly #bytes: Bytes
   readonly #text: string
   #at = 0
 
@@ -307,8 +308,8 @@ class Cursor {
 }
 
 /** The same memory. */
-function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+function bufferOf(bytes: Uint8Array): Bytes {
+  return Bytes.from(bytes.buffer, bytes.byteOffset, bytes.length)
 }
 
 function isHeight(height: number): boolean {

@@ -6,6 +6,7 @@ import { wordlist } from '@scure/bip39/wordlists/english.js'
 import { fromHex, label } from '../bytes.ts'
 import { hash256 } from '../crypto/digest.ts'
 import { assert } from '../errors.ts'
+import { Bytes } from '../platform/bytes.ts'
 
 const HEAD_LABEL = label('GLK1/head-words/v2')
 const KEYRING_LABEL = label('GLK1/keyring-words/v1')
@@ -25,7 +26,7 @@ export function keyringFingerprint(storeId: string, record: Uint8Array): readonl
 }
 
 function wordsOf(hash: Uint8Array, count: number): readonly string[] {
-  const bits = BigInt(`0x${Buffer.from(hash).toString('hex')}`)
+  const bits = BigInt(`0x${Bytes.from(hash).toString('hex')}`)
   return Array.from({ length: count }, (_, index) => {
     const shift = 256n - BITS_PER_WORD * BigInt(index + 1)
     const word = wordlist[Number((bits >> shift) & 0x7ffn)]

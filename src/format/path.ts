@@ -5,6 +5,7 @@
 import { utf8Text } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { pathBytesMax, pathSegmentsMax } from '../limits.ts'
+import { Bytes } from '../platform/bytes.ts'
 import { findWriteProblem, hasForbidden } from './characters.ts'
 
 /** Reserved for tools that mark a mounted memory directory with this file. */
@@ -49,7 +50,7 @@ export function parentPaths(path: string): string[] {
 function findProblem(path: string): string | undefined {
   if (!path.startsWith('/')) return 'A path must start with a slash'
   if (hasForbidden(path)) return 'A path must have no control, format or malformed characters'
-  if (Buffer.byteLength(path) > pathBytesMax) {
+  if (Bytes.byteLength(path) > pathBytesMax) {
     return `A path must be at most ${pathBytesMax} bytes of UTF-8`
   }
   if (path === RESERVED) return 'This path is reserved'

@@ -17,6 +17,7 @@ import { hash256 } from '../crypto/digest.ts'
 import { sign, type SigningKeyPair, verifySignature } from '../crypto/signature.ts'
 import { StoreError } from '../errors.ts'
 import { actorIdLengthMax, rowsMax } from '../limits.ts'
+import { Bytes } from '../platform/bytes.ts'
 import type {
   Actor,
   ActorType,
@@ -236,7 +237,7 @@ function encodeName(name: string | undefined): Uint8Array {
   const field = new Uint8Array(1 + actorIdLengthMax)
   if (name === undefined) return field
   field[0] = name.length
-  field.set(Buffer.from(name, 'latin1'), 1)
+  field.set(Bytes.from(name, 'latin1'), 1)
   return field
 }
 

@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { StoreError } from '../errors.ts'
 import { findId } from '../format/id.ts'
+import { Bytes } from '../platform/bytes.ts'
 import type { Version } from '../store/history/versions.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import type { Revert } from '../store/revert/restore.ts'
@@ -209,7 +210,7 @@ function partOf(
     })
   }
   let end = Math.min(length, offset + partUnitsMax)
-  while (Buffer.byteLength(JSON.stringify(content.slice(offset, end))) > partJsonBytesMax) {
+  while (Bytes.byteLength(JSON.stringify(content.slice(offset, end))) > partJsonBytesMax) {
     end = offset + Math.floor((end - offset) / 2)
   }
   // Between two halves of one character.

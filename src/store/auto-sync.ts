@@ -3,9 +3,10 @@
 // and so are the commits that could not be sent. Must load no part of a sync before there is
 // something to send.
 
-import { Gate, letEnd } from '../async.ts'
+import { Gate } from '../async.ts'
 import { StoreError } from '../errors.ts'
 import type { Remote } from '../git/exchange.ts'
+import { inBackground, type Timer } from '../platform/timers.ts'
 import type { RemoteOptions } from '../transport/remote-access.ts'
 import type { StoreSession } from './session/session.ts'
 import type { RemoteStatus } from './sync/remote-state.ts'
@@ -65,11 +66,11 @@ export class AutoSync {
   #isDue = false
   /** Whether a turn waits for the one that runs. */
   #isQueued = false
-  #quiet: NodeJS.Timeout | undefined
-  #latest: NodeJS.Timeout | undefined
+  #quiet: Timer | undefined
+  #latest: Timer | undefined
   /** Writes wait for it after a failure. */
-  #retry: NodeJS.Timeout | undefined
-  #interval: NodeJS.Timeout | undefined
+  #retry: Timer | undefined
+  #interval: Timer | undefined
   #finished: Promise<readonly Unsent[]> | undefined
   /** Aborted when the end has taken too long. */
   readonly #ending = new AbortController()
@@ -77,7 +78,7 @@ export class AutoSync {
   #syncing = new AbortController()
   /** How long the sync with each remote may take, once the end has begun. */
   #shareMs: number | undefined
-  #limits: NodeJS.Timeout[] = []
+  #limits: Timer[] = []
 
   constructor(session: StoreSession, syncOne: SyncOne, options: AutoSyncOptions) {
     this.#session = session
@@ -86,8 +87,7 @@ export class AutoSync {
     session.whenWritten(() => this.#written())
     if (options.everyMs === undefined) {
       // An earlier process may have left something. A program need not wait for that.
-      this.#quiet = setTimeout(() => this.#send(), QUIET_MS)
-      letEnd(this.#quiet)
+      this.#quiet = inBackground(() => this.#send(), QUIET_MS)
     } else void this.#ask(options.everyMs)
   }
 
@@ -151,8 +151,7 @@ export class AutoSync {
     await this.#gate.run(() => this.#turn({ asksAll: true, patient: true }))
     if (this.#finished !== undefined) return
     const pause = everyMs * this.#stretch(INTERVAL_FACTOR_MAX)
-    this.#interval = setTimeout(() => void this.#ask(everyMs), pause)
-    letEnd(this.#interval)
+    this.#interval = inBackground(() => void this.#ask(everyMs), pause)
   }
 
   /** Never rejects. */
@@ -169,11 +168,10 @@ export class AutoSync {
     for (const timer of [this.#quiet, this.#latest]) clearTimeout(timer)
     this.#latest = undefined
     const pause = RETRY_MS * this.#stretch(RETRY_FACTOR_MAX)
-    this.#retry = setTimeout(() => {
+    this.#retry = inBackground(() => {
       this.#retry = undefined
       this.#send()
     }, pause)
-    letEnd(this.#retry)
   }
 
   /** Returns the number of failures. */

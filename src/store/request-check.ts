@@ -1,9 +1,9 @@
 // What the types say and plain JavaScript may get wrong: the shape of a request. What its values
 // mean is checked where they are used. Must not change what it checks.
 
-import { resolve } from 'node:path'
 import { refuseForeignRoot } from '../disk/foreign-owner.ts'
 import { StoreError } from '../errors.ts'
+import { resolve } from '../platform/paths.ts'
 import type { TrailPosition } from './audit/new-entries.ts'
 import type { BlameOptions } from './history/blame.ts'
 import type { Point } from './history/points.ts'

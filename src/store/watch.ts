@@ -1,11 +1,11 @@
 // `store.watch`: what this and other processes write, and what syncs bring, as it comes. Holds the
 // head that was told last and nothing else: a caller who falls far behind is told to read anew.
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { hasCode, StoreError } from '../errors.ts'
 import type { Operation } from '../format/change-record.ts'
 import { formatId } from '../format/id.ts'
 import { writesVersions } from '../format/record-rules.ts'
+import { sleep } from '../platform/timers.ts'
 import { decodeAt } from './access/post-revocation.ts'
 import { findDivergence } from './commits/divergence.ts'
 import type { StoreSession } from './session/session.ts'
@@ -79,7 +79,7 @@ async function* changesSince(
       signal.throwIfAborted()
       const head = await readHead(session)
       if (head.commit === told.commit) {
-        await sleep(intervalMs, undefined, { signal })
+        await sleep(intervalMs, signal)
         continue
       }
       const versionIds = await findNewVersions(session, told, head, signal)

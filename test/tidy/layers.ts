@@ -21,6 +21,7 @@ const base: ReadonlySet<string> = new Set([
 
 /** The folders of src/, each of which may import from those before it alone, types included. */
 const order: readonly string[] = [
+  'platform',
   'base',
   'crypto',
   'format',
@@ -85,9 +86,10 @@ const every: readonly string[] = [...new Set(order.map((room) => room.replace(/\
 
 /**
  * What a layer, a folder of src/ with all that is in it, may import: less than the order allows.
- * Its own folder and the base are always allowed. A row for every folder of src/.
+ * Its own folder, the base and the platform are always allowed. A row for every folder of src/.
  */
 const layers: Readonly<Record<string, readonly string[]>> = {
+  platform: [],
   base: [],
   crypto: [],
   format: ['crypto'],
@@ -155,7 +157,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'libsodium-wrappers-sumo': ['crypto'],
   'node:buffer': ['home', 'cli'],
   'node:child_process': ['cli', 'tour', 'transport'],
-  'node:crypto': ['crypto'],
+  'node:crypto': ['platform'],
   'node:events': ['store', 'server', 'cli'],
   'node:fs': [
     'disk',
@@ -163,15 +165,15 @@ const packages: Readonly<Record<string, readonly string[]>> = {
     'home',
     'cli',
     'tour',
-    'src/worker-threads.ts',
+    'src/platform/threads.ts',
     'src/transport/git-settings.ts',
     pageFiles,
   ],
   'node:http': ['server', 'transport'],
   'node:https': ['server', 'transport'],
   'node:net': ['src/disk/life-socket.ts', 'src/transport/proxy.ts'],
-  'node:os': ['home', 'cli', 'tour', 'src/store/verify/commit-checkers.ts'],
-  'node:path': ['disk', 'git', 'store', 'home', 'hosting', 'cli', 'tour'],
+  'node:os': ['home', 'cli', 'tour', 'src/platform/threads.ts'],
+  'node:path': ['platform', 'disk', 'git', 'home', 'hosting', 'cli', 'tour'],
   'node:process': [
     'cli',
     'tour',
@@ -183,20 +185,12 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'node:readline': ['cli'],
   'node:stream': ['git', 'transport', 'mcp', 'cli'],
   'node:tls': ['transport', 'src/engine/pool.ts'],
-  'node:timers': [
-    'git',
-    'store',
-    'cli',
-    'src/mcp/feed.ts',
-    'tour',
-    'src/hosting/audit-export.ts',
-    'src/operations/console/subject.ts',
-  ],
+  'node:timers': ['platform', 'cli', 'src/mcp/feed.ts', 'tour', 'src/hosting/audit-export.ts'],
   'node:tty': ['cli'],
   'node:url': ['cli', 'tour', 'src/worker-threads.ts'],
-  'node:util': ['disk', 'git', 'store', 'cli', 'tour'],
-  'node:worker_threads': ['crypto', 'git', 'store', 'src/worker-threads.ts'],
-  'node:zlib': ['git', 'src/transport/upload-pack.ts'],
+  'node:util': ['disk', 'cli', 'tour'],
+  'node:worker_threads': ['platform', 'src/store/verify/verify-worker.ts'],
+  'node:zlib': ['platform', 'git', 'src/transport/upload-pack.ts'],
   'node-diff3': ['text'],
   pg: ['src/engine/pool.ts'],
   minisearch: ['src/store/search/term-index.ts'],
@@ -300,9 +294,11 @@ function relativeProblem(
   const target = resolveImport(file, specifier)
   if (!target.startsWith('src/')) return 'src/ imports nothing outside src/'
   const other = layerOf(target)
-  if (other === 'base') return undefined
+  if (other === 'base' && layer !== 'platform') return undefined
   const isOwn = other === layer
-  if (!isOwn && !allowed.includes(other)) return `${layer} may not import ${other}`
+  if (!isOwn && ![...allowed, 'platform'].includes(other)) {
+    return `${layer} may not import ${other}`
+  }
   const [room, otherRoom] = [roomOf(file.path), roomOf(target)]
   if (order.indexOf(otherRoom) > order.indexOf(room)) {
     return `${otherRoom} comes after ${room}: it may not be imported`

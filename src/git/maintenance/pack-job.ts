@@ -7,6 +7,7 @@ import { crc32 } from 'node:zlib'
 import { unwatched, type WorkWatch } from '../../async.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { assert } from '../../errors.ts'
+import { Bytes } from '../../platform/bytes.ts'
 import { atOnce } from '../../time-slice.ts'
 import type { ObjectAmount, PackStatus } from '../object-store.ts'
 import type { ObjectType, Oid } from '../objects/object.ts'
@@ -118,7 +119,7 @@ export function decodeRequest(request: PackRequest): PackJob {
 function encodeObjects(objects: readonly PackObject[]): EncodedObjects {
   const bodies = new Uint8Array(objects.reduce((sum, { body }) => sum + body.length, 0))
   let end = 0
-  const rows = Buffer.from(new ArrayBuffer(objects.length * rowBytes))
+  const rows = Bytes.from(new ArrayBuffer(objects.length * rowBytes))
   let at = 0
   for (const { type, oid, body } of objects) {
     at = rows.writeUInt8(types.indexOf(type), at)
@@ -131,7 +132,7 @@ function encodeObjects(objects: readonly PackObject[]): EncodedObjects {
 }
 
 function* decodeObjects({ rows, bodies }: EncodedObjects): Generator<PackObject> {
-  const view = Buffer.from(rows)
+  const view = Bytes.from(rows)
   let start = 0
   for (let at = 0; at < view.length; at += rowBytes) {
     const type = types[view.readUInt8(at)]
@@ -211,7 +212,7 @@ async function writeFiltered(
 }
 
 /** Moves the rows that are not erased together, in place. */
-function keepRows(table: Buffer, erased: Uint8Array, width: number): Buffer {
+function keepRows(table: Bytes, erased: Uint8Array, width: number): Bytes {
   let filled = 0
   for (let from = 0; from < erased.length;) {
     const next = erased.indexOf(1, from)

@@ -1,13 +1,13 @@
 // Reads loose objects, which other git programs write: by a fetch, or a push into the store. Must
 // never write one. The bytes are untrusted: nothing is inflated beyond the limit.
 
-import { inflateSync } from 'node:zlib'
 import { asciiText } from '../../bytes.ts'
 import { gitHash } from '../../crypto/sha1.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { filesBelow } from '../../disk/file-sweep.ts'
 import { StoreError } from '../../errors.ts'
 import { objectBytesMax } from '../../limits.ts'
+import { inflateBytes } from '../../platform/zlib.ts'
 import type { GitObject, ObjectType, Oid } from './object.ts'
 
 /** The longest header is "commit 67108864" and a NUL. */
@@ -55,7 +55,7 @@ export function countLooseObjects(disk: Disk, directory: string): number {
 
 function inflate(deflated: Uint8Array): Uint8Array {
   try {
-    return inflateSync(deflated, { maxOutputLength: objectBytesMax })
+    return inflateBytes(deflated, objectBytesMax)
   } catch (error) {
     throw corrupt(error)
   }

@@ -5,6 +5,7 @@
 import { asciiText, type Sealed, toHex } from '../../bytes.ts'
 import { gitHash } from '../../crypto/sha1.ts'
 import { assert, StoreError } from '../../errors.ts'
+import { Bytes } from '../../platform/bytes.ts'
 
 /** The name of an object: 40 lower-case hex digits. */
 export type Oid = string
@@ -100,7 +101,7 @@ export function encodeTree(entries: readonly TreeEntry[]): Uint8Array {
   const problem = inOrder ? undefined : findProblem(sorted)
   assert(problem === undefined, `a tree to write is malformed: ${problem}`)
   const length = sorted.reduce((sum, { mode, name }) => sum + mode.length + name.length + 22, 0)
-  const body = Buffer.alloc(length)
+  const body = Bytes.alloc(length)
   let at = 0
   for (const { mode, name, oid } of sorted) {
     at += body.write(`${mode} ${name}\0`, at, 'latin1')
@@ -114,7 +115,7 @@ export function encodeTree(entries: readonly TreeEntry[]): Uint8Array {
 /** The entries of a tree, in git's order. Throws `object_corrupt` on bytes git would not write. */
 export function decodeTree(body: Uint8Array): TreeEntry[] {
   if (body.length > treeLimit.bytes) throw treeLimit.refusal()
-  const view = Buffer.from(body.buffer, body.byteOffset, body.length)
+  const view = Bytes.from(body.buffer, body.byteOffset, body.length)
   const entries: TreeEntry[] = []
   for (let at = 0; at < view.length;) {
     const mode = view[at] === fileModeStart ? '100644' : '40000'

@@ -3,12 +3,13 @@
 // engine sorts long columns: natively, without a comparison function in JavaScript.
 
 import { assert } from '../../errors.ts'
+import { Bytes } from '../../platform/bytes.ts'
 import type { Oid } from './object.ts'
 
 export const oidBytes: number = 20
 
 /** Negative if the oid at `aStart` of `a` is the lower one. Four bytes nearly always decide. */
-export function compareOids(a: Buffer, aStart: number, b: Buffer, bStart: number): number {
+export function compareOids(a: Bytes, aStart: number, b: Bytes, bStart: number): number {
   const difference = a.readUInt32BE(aStart) - b.readUInt32BE(bStart)
   if (difference !== 0) return difference
   return a.compare(b, bStart, bStart + oidBytes, aStart, aStart + oidBytes)
@@ -22,7 +23,7 @@ const valuesPerHigh = 2 ** (32 - rowBits)
 
 export class OidList {
   /** Sorted ascending, without duplicates. */
-  readonly bytes: Buffer
+  readonly bytes: Bytes
   readonly count: number
 
   static of(oids: Iterable<Oid>): OidList {
@@ -42,7 +43,7 @@ export class OidList {
     }
     const order = sortedRows(prefixes)
     settleTies(order, prefixes, source)
-    const target = Buffer.alloc(source.length)
+    const target = Bytes.alloc(source.length)
     let filled = 0
     for (const row of order) {
       const at = row * oidBytes
@@ -66,7 +67,7 @@ export class OidList {
   }
 
   hasOid(oid: Oid): boolean {
-    return this.has(Buffer.from(oid, 'hex'))
+    return this.has(Bytes.from(oid, 'hex'))
   }
 
   /** `oid` has 20 bytes. */
@@ -170,13 +171,13 @@ export class OidProbe {
 
 /** Collects oids; `finish` makes the list. */
 export class OidCollector {
-  #bytes: Buffer = Buffer.alloc(64 * oidBytes)
+  #bytes: Bytes = Bytes.alloc(64 * oidBytes)
   #length = 0
 
   /** Duplicates are allowed. */
   add(oid: Oid): void {
     if (this.#length === this.#bytes.length) {
-      const bytes = Buffer.alloc(2 * this.#bytes.length)
+      const bytes = Bytes.alloc(2 * this.#bytes.length)
       this.#bytes.copy(bytes)
       this.#bytes = bytes
     }
@@ -230,7 +231,7 @@ export class SortedColumn {
 }
 
 /** Rows that share a prefix are few and adjacent: insertion sort orders them. */
-function settleTies(order: Uint32Array, prefixes: Float64Array, source: Buffer): void {
+function settleTies(order: Uint32Array, prefixes: Float64Array, source: Bytes): void {
   const compare = (a: number, b: number): number => {
     const [left, right] = [a * oidBytes, b * oidBytes]
     return source.compare(source, right, right + oidBytes, left, left + oidBytes)
@@ -248,6 +249,6 @@ function settleTies(order: Uint32Array, prefixes: Float64Array, source: Buffer):
   }
 }
 
-function viewOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+function viewOf(bytes: Uint8Array): Bytes {
+  return Bytes.from(bytes.buffer, bytes.byteOffset, bytes.length)
 }

@@ -4,6 +4,8 @@
 // the memory.
 
 import { systemRandom } from '../../crypto/random.ts'
+import { Bytes } from '../../platform/bytes.ts'
+import { sharedMemory } from '../../platform/threads.ts'
 import type { Oid } from './object.ts'
 
 const oidBytes = 20
@@ -21,25 +23,25 @@ export interface OidColumns {
 export class OidTable {
   readonly columns: OidColumns
   /** 20 bytes for each row. */
-  readonly oids: Buffer
+  readonly oids: Bytes
   readonly #shift: number
   readonly #wanted: Int32Array = new Int32Array(oidWords)
-  readonly #wantedBytes: Buffer = Buffer.from(this.#wanted.buffer)
+  readonly #wantedBytes: Bytes = Bytes.from(this.#wanted.buffer)
 
   /** A table without rows. */
   static of(count: number): OidTable {
     const bits = Math.max(1, Math.ceil(Math.log2(2 * count + 1)))
     const random = systemRandom(oidBytes)
     return new OidTable({
-      words: new Int32Array(new SharedArrayBuffer(count * oidBytes)),
-      slots: new Uint32Array(new SharedArrayBuffer(2 ** bits * Uint32Array.BYTES_PER_ELEMENT)),
+      words: new Int32Array(sharedMemory(count * oidBytes)),
+      slots: new Uint32Array(sharedMemory(2 ** bits * Uint32Array.BYTES_PER_ELEMENT)),
       keys: new Int32Array(random.slice().buffer).map((key) => key | 1),
     })
   }
 
   constructor(columns: OidColumns) {
     this.columns = columns
-    this.oids = Buffer.from(columns.words.buffer)
+    this.oids = Bytes.from(columns.words.buffer)
     this.#shift = 32 - Math.log2(columns.slots.length)
   }
 

@@ -12,6 +12,7 @@ import {
   KIBIBYTE,
   MEBIBYTE,
 } from '../../limits.ts'
+import { sharedMemory } from '../../platform/threads.ts'
 import type { HashedColumns } from '../exchange.ts'
 import type { GitObject, ObjectType, Oid, SizeLimit } from '../objects/object.ts'
 import { OidTable } from '../objects/oid-table.ts'
@@ -50,10 +51,10 @@ export class HashedObjectsBuilder {
   constructor(oids: OidTable, count: number, bytesMax: typeof hashedBytesMax = hashedBytesMax) {
     this.#oids = oids
     this.#left = { ...bytesMax }
-    this.#types = new Uint8Array(new SharedArrayBuffer(count))
-    this.#starts = new Uint32Array(new SharedArrayBuffer(4 * count))
-    this.#lengths = new Uint16Array(new SharedArrayBuffer(2 * count))
-    this.#bases = new Int32Array(new SharedArrayBuffer(4 * count))
+    this.#types = new Uint8Array(sharedMemory(count))
+    this.#starts = new Uint32Array(sharedMemory(4 * count))
+    this.#lengths = new Uint16Array(sharedMemory(2 * count))
+    this.#bases = new Int32Array(sharedMemory(4 * count))
   }
 
   /** Keeps the data of a delta whose object is not known yet, as far as there is room. */
@@ -101,7 +102,7 @@ export class HashedObjectsBuilder {
   #write(bytes: Uint8Array): number {
     const end = this.#chunks.length * chunkBytes
     if (this.#used + bytes.length > end) {
-      this.#chunks.push(new Uint8Array(new SharedArrayBuffer(chunkBytes)))
+      this.#chunks.push(new Uint8Array(sharedMemory(chunkBytes)))
       this.#used = end
     }
     const start = this.#used

@@ -3,11 +3,11 @@
 // counts. Uses columns of numbers and bytes, so a million objects take forty megabytes. Must not
 // write.
 
-import { crc32 } from 'node:zlib'
 import { toHex } from '../../bytes.ts'
 import { gitHash } from '../../crypto/sha1.ts'
 import { StoreError } from '../../errors.ts'
 import { KIBIBYTE, MEBIBYTE } from '../../limits.ts'
+import { crc32 } from '../../platform/zlib.ts'
 import { DeltaBaseCache } from './delta-base-cache.ts'
 import { corruptPack, decodeEntryHeader, type EntryHeader } from './pack-entry.ts'
 import { PackLayout } from './pack-layout.ts'

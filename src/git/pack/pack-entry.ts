@@ -2,10 +2,11 @@
 // Pure. Reads hostile bytes: sizes are bounded before anything is inflated, and inflation stops at
 // the declared size.
 
-import { deflateSync, Inflate, inflateSync } from 'node:zlib'
 import { concatBytes, fromHex } from '../../bytes.ts'
-import { assert, StoreError } from '../../errors.ts'
+import { StoreError } from '../../errors.ts'
 import { objectBytesMax } from '../../limits.ts'
+import { Bytes } from '../../platform/bytes.ts'
+import { deflateBytes, type Inflated, inflateStart } from '../../platform/zlib.ts'
 import type { Oid } from '../objects/object.ts'
 
 /** `offsetDelta` names its base by its distance back in the pack, `refDelta` by its oid. */
@@ -127,13 +128,13 @@ export function decodeEntryHeader(bytes: Uint8Array): EntryHeader {
 export function deflate(body: Uint8Array, level: 0 | 1): Uint8Array {
   if (level === 0 && body.length <= storedBytesMax) return store(body)
   // The default would allocate 16 KiB for each of thousands of small objects.
-  return deflateSync(body, { level, chunkSize: deflatedBytesMax(body.length) })
+  return deflateBytes(body, level, deflatedBytesMax(body.length))
 }
 
 /** The same bytes as zlib at level 0, without the cost of starting zlib. */
 function store(body: Uint8Array): Uint8Array {
   const { length } = body
-  const deflated = Buffer.alloc(storedHeaderBytes + length + storedTrailerBytes)
+  const deflated = Bytes.alloc(storedHeaderBytes + length + storedTrailerBytes)
   deflated.writeUInt16BE(storedStart, 0)
   deflated[2] = 1
   deflated.writeUInt16LE(length, 3)
@@ -161,12 +162,6 @@ export function inflate(deflated: Uint8Array, size: number): Uint8Array | undefi
   return readStored(deflated, size) ?? inflateStream(deflated, size)?.body
 }
 
-export interface Inflated {
-  readonly body: Uint8Array
-  /** The length of the stream. */
-  readonly length: number
-}
-
 /** Like `inflate`, with the length of the stream, which a pack without an index requires. */
 export function inflateMeasured(deflated: Uint8Array, size: number): Inflated | undefined {
   const stored = readStored(deflated, size)
@@ -177,29 +172,19 @@ export function inflateMeasured(deflated: Uint8Array, size: number): Inflated | 
 }
 
 function inflateStream(deflated: Uint8Array, size: number): Inflated | undefined {
-  let result: unknown
-  try {
-    // One byte more than expected, so that zlib never fills a chunk and is called only once.
-    result = inflateSync(deflated, {
-      chunkSize: Math.max(64, size + 1),
-      maxOutputLength: Math.max(1, size),
-      info: true,
-    })
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'Z_BUF_ERROR') return undefined
-    throw corruptPack('an entry does not inflate', error)
+  const inflated = inflateOrRefuse(deflated, size)
+  if (inflated !== undefined && inflated.body.length !== size) {
+    throw corruptPack('an entry is shorter than it declares')
   }
-  const inflated = withInfo(result)
-  if (inflated.body.length !== size) throw corruptPack('an entry is shorter than it declares')
   return inflated
 }
 
-/** The result of zlib with `info`, which its types do not declare. */
-function withInfo(result: unknown): Inflated {
-  assert(typeof result === 'object' && result !== null, 'zlib gives an object')
-  assert('buffer' in result && result.buffer instanceof Uint8Array, 'zlib gives a buffer')
-  assert('engine' in result && result.engine instanceof Inflate, 'zlib gives its engine')
-  return { body: result.buffer, length: result.engine.bytesWritten }
+function inflateOrRefuse(deflated: Uint8Array, size: number): Inflated | undefined {
+  try {
+    return inflateStart(deflated, size)
+  } catch (error) {
+    throw corruptPack('an entry does not inflate', error)
+  }
 }
 
 /**
@@ -210,7 +195,7 @@ function readStored(deflated: Uint8Array, size: number): Uint8Array | undefined 
   const end = storedHeaderBytes + size
   const length = end + storedTrailerBytes
   if (deflated.length < length || size > storedBytesMax) return undefined
-  const view = Buffer.from(deflated.buffer, deflated.byteOffset, length)
+  const view = Bytes.from(deflated.buffer, deflated.byteOffset, length)
   const isPlain = view.readUInt16BE(0) === storedStart && view[2] === 1
   if (!isPlain || view.readUInt16LE(3) !== size || view.readUInt16LE(5) !== (size ^ 0xffff)) {
     return undefined

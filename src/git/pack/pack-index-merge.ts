@@ -3,6 +3,7 @@
 // in two bytes, and the rows that an earlier index repeats.
 
 import { assert } from '../../errors.ts'
+import { Bytes } from '../../platform/bytes.ts'
 import type { HashedFile } from './hashed-file.ts'
 import { encodeIndexHead, encodeLargeOffset, largeOffset, type ObjectIndex } from './pack-index.ts'
 
@@ -128,14 +129,14 @@ function* rowsOf({ origins, dropped }: IndexMerge, indexes: number): Generator<M
 /** Buffers values of one width for the file. */
 class Column {
   readonly #file: HashedFile
-  readonly #bytes: Buffer
+  readonly #bytes: Bytes
   readonly #width: number
   #filled = 0
 
   constructor(file: HashedFile, width: number) {
     this.#file = file
     this.#width = width
-    this.#bytes = Buffer.alloc(width * Math.floor(chunkBytes / width))
+    this.#bytes = Bytes.alloc(width * Math.floor(chunkBytes / width))
   }
 
   add(value: Uint8Array): void {
@@ -186,7 +187,7 @@ class NameCursor {
 
   compare(other: NameCursor): number {
     if (this.#prefix !== other.#prefix) return this.#prefix - other.#prefix
-    return Buffer.compare(this.#name, other.#name)
+    return Bytes.compare(this.#name, other.#name)
   }
 
   #read(): void {

@@ -5,6 +5,7 @@
 import { equalBytes } from '../../bytes.ts'
 import { Sha1 } from '../../crypto/sha1.ts'
 import { assert } from '../../errors.ts'
+import { Bytes } from '../../platform/bytes.ts'
 import { corruptPack } from './pack-entry.ts'
 
 const signature = 0xff74_4f63
@@ -45,7 +46,7 @@ export interface ObjectIndex {
 /** A validated index. */
 export class PackIndex implements ObjectIndex {
   readonly count: number
-  readonly #bytes: Buffer
+  readonly #bytes: Bytes
   readonly #checksumsAt: number
   readonly #offsetsAt: number
   readonly #largeAt: number
@@ -53,7 +54,7 @@ export class PackIndex implements ObjectIndex {
 
   /** Throws `pack_corrupt`, also for an index of version 1, which git no longer writes. */
   constructor(bytes: Uint8Array) {
-    const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    const view = Bytes.from(bytes.buffer, bytes.byteOffset, bytes.length)
     this.#bytes = view
     this.count = checkLayout(view)
     this.#checksumsAt = oidsAt + this.count * oidBytes
@@ -109,7 +110,7 @@ export class PackIndex implements ObjectIndex {
   }
 
   /** Views of the oids, 20 bytes each, and the CRC-32s, 4 bytes each, by position. */
-  get tables(): { readonly oids: Buffer; readonly checksums: Buffer } {
+  get tables(): { readonly oids: Bytes; readonly checksums: Bytes } {
     return {
       oids: this.#bytes.subarray(oidsAt, this.#checksumsAt),
       checksums: this.#bytes.subarray(this.#checksumsAt, this.#offsetsAt),
@@ -117,7 +118,7 @@ export class PackIndex implements ObjectIndex {
   }
 
   /** The whole buffer, for reuse by another index; this index must not be used afterwards. */
-  get memory(): Buffer {
+  get memory(): Bytes {
     return this.#bytes
   }
 
@@ -137,7 +138,7 @@ export class PackIndex implements ObjectIndex {
 
 /** Collects the entries of a pack while it is written; `count` must be exact. */
 export class PackIndexBuilder {
-  readonly #oids: Buffer
+  readonly #oids: Bytes
   readonly #offsets: Float64Array
   readonly #checksums: Uint32Array
   readonly #count: number
@@ -145,7 +146,7 @@ export class PackIndexBuilder {
 
   constructor(count: number) {
     this.#count = count
-    this.#oids = Buffer.alloc(count * oidBytes)
+    this.#oids = Bytes.alloc(count * oidBytes)
     this.#offsets = new Float64Array(count)
     this.#checksums = new Uint32Array(count)
   }
@@ -162,8 +163,8 @@ export class PackIndexBuilder {
   encode(packChecksum: Uint8Array): Uint8Array {
     assert(this.#filled === this.#count, 'a pack has fewer objects than announced')
     const order = this.#order()
-    const oids = Buffer.alloc(this.#count * oidBytes)
-    const checksums = Buffer.alloc(this.#count * 4)
+    const oids = Bytes.alloc(this.#count * oidBytes)
+    const checksums = Bytes.alloc(this.#count * 4)
     const offsets = new Float64Array(this.#count)
     for (const [position, added] of order.entries()) {
       oids.set(this.#oidOf(added), position * oidBytes)
@@ -191,7 +192,7 @@ export class PackIndexBuilder {
       const prefix = Math.floor((sorted[start] ?? 0) / numbers)
       while (end < order.length && Math.floor((sorted[end] ?? 0) / numbers) === prefix) end += 1
       if (end - start === 1) continue
-      order.subarray(start, end).sort((a, b) => Buffer.compare(this.#oidOf(a), this.#oidOf(b)))
+      order.subarray(start, end).sort((a, b) => Bytes.compare(this.#oidOf(a), this.#oidOf(b)))
     }
     for (let n = 1; n < order.length; n += 1) {
       if (equalBytes(this.#oidOf(order[n - 1] ?? 0), this.#oidOf(order[n] ?? 0))) {
@@ -208,9 +209,9 @@ export class PackIndexBuilder {
 
 export interface PackIndexTables {
   /** 20 bytes each, ascending. */
-  readonly oids: Buffer
+  readonly oids: Bytes
   /** CRC-32 of each entry, 4 bytes each. */
-  readonly checksums: Buffer
+  readonly checksums: Bytes
   readonly offsets: Float64Array
 }
 
@@ -222,7 +223,7 @@ export interface PackIndexTables {
 export function encodePackIndex(
   tables: PackIndexTables,
   packChecksum: Uint8Array,
-  memory: Buffer = Buffer.alloc(0),
+  memory: Bytes = Bytes.alloc(0),
 ): Uint8Array {
   const { oids, checksums, offsets } = tables
   const checksumsAt = oidsAt + oids.length
@@ -230,7 +231,7 @@ export function encodePackIndex(
   const large = offsets.reduce((sum, offset) => sum + (offset >= largeOffset ? 1 : 0), 0)
   const largeAt = offsetsAt + offsets.length * 4
   const length = largeAt + large * 8 + trailerBytes
-  const file = memory.length < length ? Buffer.alloc(length) : memory.subarray(0, length)
+  const file = memory.length < length ? Bytes.alloc(length) : memory.subarray(0, length)
   file.set(encodeIndexHead(countByFirstByte(oids)))
   file.set(oids, oidsAt)
   file.set(checksums, checksumsAt)
@@ -250,7 +251,7 @@ export function encodePackIndex(
 
 /** Encodes signature, version and fan-out table, given the number of oids per first byte. */
 export function encodeIndexHead(perByte: Uint32Array): Uint8Array {
-  const head = Buffer.alloc(indexHeadBytes)
+  const head = Bytes.alloc(indexHeadBytes)
   head.writeUInt32BE(signature, 0)
   head.writeUInt32BE(2, 4)
   let count = 0
@@ -263,13 +264,13 @@ export function encodeIndexHead(perByte: Uint32Array): Uint8Array {
 
 /** Encodes a row of the table of large offsets. */
 export function encodeLargeOffset(offset: number): Uint8Array {
-  const bytes = Buffer.alloc(8)
+  const bytes = Bytes.alloc(8)
   bytes.writeBigUInt64BE(BigInt(offset))
   return bytes
 }
 
 /** Checks sizes, fan-out and SHA-1; returns the number of objects. */
-function checkLayout(view: Buffer): number {
+function checkLayout(view: Bytes): number {
   const count = countObjects(view.subarray(0, indexHeadBytes), view.length)
   const body = view.subarray(0, -oidBytes)
   if (!equalBytes(new Sha1().update(body).digest(), view.subarray(-oidBytes))) {
@@ -279,7 +280,7 @@ function checkLayout(view: Buffer): number {
 }
 
 /** Checks that a head fits an index of `length` bytes; returns the number of objects. */
-export function countObjects(head: Buffer, length: number): number {
+export function countObjects(head: Bytes, length: number): number {
   if (head.length < oidsAt || length < oidsAt + trailerBytes) {
     throw corruptPack('its index is too short')
   }
@@ -309,14 +310,14 @@ export function largeRow(offset: number, count: number): number | undefined {
 }
 
 /** Decodes a row of the table of large offsets. */
-export function readLargeOffset(bytes: Buffer, at: number): number {
+export function readLargeOffset(bytes: Bytes, at: number): number {
   const large = bytes.readBigUInt64BE(at)
   if (large > BigInt(Number.MAX_SAFE_INTEGER)) throw corruptPack('its index has an absurd offset')
   return Number(large)
 }
 
 /** Counts the oids per first byte. */
-function countByFirstByte(oids: Buffer): Uint32Array {
+function countByFirstByte(oids: Bytes): Uint32Array {
   const counts = new Uint32Array(256)
   for (let at = 0; at < oids.length; at += oidBytes) {
     const byte = oids[at] ?? 0

@@ -7,6 +7,7 @@ import { gitHash, Sha1 } from '../../crypto/sha1.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { hasCode } from '../../errors.ts'
 import { deltaCacheBytes, MEBIBYTE } from '../../limits.ts'
+import { Bytes } from '../../platform/bytes.ts'
 import { DeltaBaseCache } from './delta-base-cache.ts'
 import { packTrailerBytes } from './pack-entry.ts'
 import { PackIndex } from './pack-index.ts'
@@ -76,7 +77,7 @@ function* readsWhole(pack: Pack<PackIndex>): Generator<undefined, boolean> {
   const layout = new PackLayout(pack)
   for (let rank = 0; rank < layout.count; rank += 1) {
     const { type, body } = pack.readAny(layout.offsetOf(rank), cache, { budget })
-    const oid = Buffer.from(gitHash(type, body), 'hex')
+    const oid = Bytes.from(gitHash(type, body), 'hex')
     if (!equalBytes(oid, pack.index.oidAt(layout.positionOf(rank)))) return false
     yield
   }

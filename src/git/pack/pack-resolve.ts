@@ -5,6 +5,7 @@
 
 import type { WorkWatch } from '../../async.ts'
 import { deltaChainBytesMax, deltaChainMax, KIBIBYTE } from '../../limits.ts'
+import { Bytes } from '../../platform/bytes.ts'
 import type { HashedColumns } from '../exchange.ts'
 import type { ObjectType } from '../objects/object.ts'
 import { applyDelta, deltaWork } from './delta.ts'
@@ -170,12 +171,12 @@ class DeltasByBase {
 
 /** The deltas that name their base by oid, sorted by it. Git makes them only for thin packs. */
 class DeltasByName {
-  readonly #oids: Buffer
+  readonly #oids: Bytes
   readonly #ranks: readonly number[]
   readonly #order: Uint32Array
 
   constructor(scan: PackScan) {
-    this.#oids = Buffer.from(scan.baseOids())
+    this.#oids = Bytes.from(scan.baseOids())
     this.#ranks = scan.namedDeltas
     const order = Uint32Array.from(this.#ranks.keys())
     this.#order = order.toSorted((a, b) => this.#compare(a, this.#oidOf(b)))

@@ -2,12 +2,13 @@
 // oid of every whole object. Keeps columns of numbers, never the pack. Must trust nothing in it:
 // the bounds of limits.ts are checked before memory is allocated or anything is inflated.
 
-import { crc32 } from 'node:zlib'
 import type { WorkWatch } from '../../async.ts'
 import { ByteWriter } from '../../bytes.ts'
 import { gitHash } from '../../crypto/sha1.ts'
 import { assert } from '../../errors.ts'
 import { KIBIBYTE, MEBIBYTE, packObjectsMax } from '../../limits.ts'
+import { Bytes } from '../../platform/bytes.ts'
+import { crc32 } from '../../platform/zlib.ts'
 import type { HashedColumns } from '../exchange.ts'
 import type { ObjectType } from '../objects/object.ts'
 import { OidTable } from '../objects/oid-table.ts'
@@ -62,7 +63,7 @@ export class PackScan {
   readonly offsets: Float64Array
   readonly checksums: Uint32Array
   /** 20 bytes each; zero for a delta until it is resolved. */
-  readonly oids: Buffer
+  readonly oids: Bytes
   /** For each rank, the rank of an offset delta's base, else -1. */
   readonly bases: Int32Array
   /** The ranks of deltas that name their base by oid. */
@@ -196,7 +197,7 @@ export class EntryReader {
 
   constructor(bytes: PackBytes, length: number) {
     this.#bytes = bytes
-    this.#buffer = Buffer.allocUnsafeSlow(length)
+    this.#buffer = Bytes.allocUnsafeSlow(length)
   }
 
   /** The header of the entry at `at`. Throws `pack_corrupt`. */

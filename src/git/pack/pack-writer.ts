@@ -2,11 +2,11 @@
 // base, commits deflated, blobs stored, since ciphertext does not compress. Must not choose objects
 // or bases: callers that know the history do.
 
-import { crc32 } from 'node:zlib'
 import { fromHex } from '../../bytes.ts'
 import { gitHash } from '../../crypto/sha1.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { assert, StoreError } from '../../errors.ts'
+import { crc32 } from '../../platform/zlib.ts'
 import { atOnce } from '../../time-slice.ts'
 import type { PackStatus } from '../object-store.ts'
 import type { ObjectType, Oid } from '../objects/object.ts'

@@ -8,6 +8,7 @@ import { type CacheBudget, cachesOfProcess } from '../../cache-budget.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import { deltaChainBytesMax, deltaChainMax, packIndexBytesMax } from '../../limits.ts'
+import { Bytes } from '../../platform/bytes.ts'
 import type { GitObject, ObjectType, SizeLimit } from '../objects/object.ts'
 import type { DeltaBaseCache } from './delta-base-cache.ts'
 import { applyDelta, deltaWork, targetSize } from './delta.ts'
@@ -50,7 +51,7 @@ export class Pack<Index extends ObjectIndex = ObjectIndex> {
   readonly #disk: Disk
   readonly #fd: number
   readonly #serial: number = nextSerial()
-  readonly #window: Buffer = Buffer.allocUnsafeSlow(windowBytes)
+  readonly #window: Bytes = Bytes.allocUnsafeSlow(windowBytes)
   readonly #blocks: ReadBlocks
   /** The whole object below the last delta: a thousand consecutive commits share one. */
   #sharedBase: { readonly offset: number; readonly object: PackedObject } | undefined

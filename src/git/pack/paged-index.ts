@@ -10,6 +10,7 @@ import { Sha1 } from '../../crypto/sha1.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { assert } from '../../errors.ts'
 import { KIBIBYTE, MEBIBYTE } from '../../limits.ts'
+import { Bytes } from '../../platform/bytes.ts'
 import { compareOids, oidBytes } from '../objects/oid-list.ts'
 import { corruptPack } from './pack-entry.ts'
 import {
@@ -42,7 +43,7 @@ export class PagedIndex implements ObjectIndex {
   readonly #largeAt: number
   readonly #largeCount: number
   readonly #blocks: ReadBlocks
-  readonly #scratch: Buffer = Buffer.allocUnsafeSlow(3 * oidBytes)
+  readonly #scratch: Bytes = Bytes.allocUnsafeSlow(3 * oidBytes)
 
   /**
    * Undefined if there is no such file. Throws `pack_corrupt`. Keeps the file open until `close`.
@@ -63,7 +64,7 @@ export class PagedIndex implements ObjectIndex {
 
   private constructor(disk: Disk, fd: number, budget: CacheBudget | undefined) {
     const length = disk.size(fd)
-    const head = Buffer.alloc(indexHeadBytes)
+    const head = Bytes.alloc(indexHeadBytes)
     const headLength = disk.read(fd, head, 0)
     this.count = countObjects(head.subarray(0, headLength), length)
     this.#disk = disk
@@ -92,7 +93,7 @@ export class PagedIndex implements ObjectIndex {
   /** Verifies the checksum of the whole index. Throws `pack_corrupt`. */
   verify(): void {
     const sha1 = new Sha1()
-    const window = Buffer.allocUnsafeSlow(verifiedBytes)
+    const window = Bytes.allocUnsafeSlow(verifiedBytes)
     const end = this.#length - oidBytes
     for (let at = 0; at < end;) {
       const read = this.#disk.read(
@@ -111,7 +112,7 @@ export class PagedIndex implements ObjectIndex {
 
   find(oid: Uint8Array): number | undefined {
     assert(oid.length === oidBytes, 'an oid has 20 bytes')
-    const wanted = Buffer.from(oid.buffer, oid.byteOffset, oidBytes)
+    const wanted = Bytes.from(oid.buffer, oid.byteOffset, oidBytes)
     let low = this.#startOf(oid[0] ?? 0)
     let high = this.#startOf((oid[0] ?? 0) + 1)
     let next = low + Math.floor((high - low) * fractionOf(oid))
@@ -150,7 +151,7 @@ export class PagedIndex implements ObjectIndex {
   }
 
   /** Compares `oid` with the oid at `position`. */
-  #compare(oid: Buffer, position: number): number {
+  #compare(oid: Bytes, position: number): number {
     const { names, at } = this.#names(position)
     return compareOids(oid, 0, names, at)
   }
@@ -159,7 +160,7 @@ export class PagedIndex implements ObjectIndex {
    * The oid at `position`, at offset `at`, with its neighbours, as a temporary view. A damaged oid
    * could misdirect a search only if it were out of order with a neighbour.
    */
-  #names(position: number): { readonly names: Buffer; readonly at: number } {
+  #names(position: number): { readonly names: Bytes; readonly at: number } {
     const from = Math.max(0, position - 1)
     const to = Math.min(this.count, position + 2)
     const names = this.#bytes(indexHeadBytes + from * oidBytes, (to - from) * oidBytes)
@@ -193,9 +194,9 @@ export class PagedIndex implements ObjectIndex {
   }
 
   /** A view, valid until the next call. */
-  #bytes(at: number, length: number): Buffer {
+  #bytes(at: number, length: number): Bytes {
     const block = this.#blocks.at(at)
-    if (block.length >= length) return Buffer.from(block.buffer, block.byteOffset, length)
+    if (block.length >= length) return Bytes.from(block.buffer, block.byteOffset, length)
     const bytes = this.#scratch.subarray(0, length)
     bytes.set(block)
     const rest = this.#blocks.at(at + block.length).subarray(0, length - block.length)

@@ -5,6 +5,7 @@
 
 import type { CacheBudget, CacheShare } from '../../cache-budget.ts'
 import { KIBIBYTE } from '../../limits.ts'
+import { Bytes } from '../../platform/bytes.ts'
 
 const blockBytes = 16 * KIBIBYTE
 /** For commits, blobs and trees: the trees of one commit lie at as many places as it has trees. */
@@ -60,7 +61,7 @@ export class ReadBlocks {
   /** Undefined if the budget has no room, or the file ends before. */
   #keep(start: number, share: CacheShare): Uint8Array | undefined {
     if (!share.grow(blockBytes)) return undefined
-    const memory = Buffer.allocUnsafeSlow(blockBytes)
+    const memory = Bytes.allocUnsafeSlow(blockBytes)
     const block = memory.subarray(0, this.#read(memory, start))
     this.#kept[start / blockBytes] = block
     return block
@@ -68,7 +69,7 @@ export class ReadBlocks {
 
   #load(start: number): Block {
     const oldest = this.#blocks.length < blocksMax ? undefined : this.#blocks.pop()
-    const memory = oldest?.memory ?? Buffer.allocUnsafeSlow(blockBytes)
+    const memory = oldest?.memory ?? Bytes.allocUnsafeSlow(blockBytes)
     const block = { memory, start, length: this.#read(memory, start) }
     this.#blocks.unshift(block)
     return block

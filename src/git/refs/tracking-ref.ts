@@ -2,10 +2,10 @@
 // that are kept as evidence, where no remote's ref can be. Written by git's lock protocol. Must be
 // changed only under the writer lock; readers need no lock.
 
-import { dirname } from 'node:path'
 import { utf8 } from '../../bytes.ts'
 import { type Disk, makeDurableDirectory } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
+import { dirname } from '../../platform/paths.ts'
 import type { Oid } from '../objects/object.ts'
 import { Branch } from './branch.ts'
 import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'

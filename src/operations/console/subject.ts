@@ -2,11 +2,11 @@
 // of a server for the operator of its machine. All that its listener knows: it asks by name, with
 // whatever the page has sent.
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { WorkOptions } from '../../async.ts'
 import type { Clock } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
 import type { Operator } from '../../hosting/host.ts'
+import { sleep } from '../../platform/timers.ts'
 import { type Audit, type AuditOptions, auditStore } from '../../store/audit/audit.ts'
 import { findCloneHead, listRemotes } from '../../store/clone-remotes.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
@@ -202,7 +202,7 @@ async function* changesOf(
 ): AsyncGenerator<StoreChange, void> {
   let told = await operator.use(storeId, (store) => headOf(store))
   while (!signal.aborted) {
-    await sleep(EVERY_MS, undefined, { signal })
+    await sleep(EVERY_MS, signal)
     const head = await operator.use(storeId, (store) => headOf(store))
     if (head !== told) yield { type: 'resync' }
     told = head

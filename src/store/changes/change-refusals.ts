@@ -4,6 +4,7 @@ import { StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
 import type { Settings } from '../../format/settings.ts'
 import { contentBytesFormatMax, rowsMax } from '../../limits.ts'
+import { Bytes } from '../../platform/bytes.ts'
 
 /** Throws `invalid_input` or `content_too_large`. */
 export function checkContent(path: string, content: string, { limits }: Settings): void {
@@ -15,7 +16,7 @@ export function checkContent(path: string, content: string, { limits }: Settings
     )
   }
   const limit = Math.min(limits.contentBytes, contentBytesFormatMax)
-  const actual = Buffer.byteLength(content)
+  const actual = Bytes.byteLength(content)
   if (actual <= limit) return
   throw new StoreError(
     'content_too_large',

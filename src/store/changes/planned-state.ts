@@ -5,6 +5,7 @@ import { sha256OfText } from '../../crypto/digest.ts'
 import { StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
 import { zeroId } from '../../format/record.ts'
+import { Bytes } from '../../platform/bytes.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import type { PlannedRow } from '../commits/new-rows.ts'
 import type { CurrentVersion, LiveMemory } from '../snapshot/live-memory.ts'
@@ -175,7 +176,7 @@ export class PlannedState {
     const sha256 = sha256OfText(content)
     if (before?.path === path && before.sha256 === sha256) return undefined
     const operation = before === undefined ? 'created' : 'modified'
-    const text = { content, size: Buffer.byteLength(content), sha256 }
+    const text = { content, size: Bytes.byteLength(content), sha256 }
     const id = memoryId.startsWith(NEW) ? zeroId : memoryId
     return { memoryId: id, base, operation, path, ...text, created }
   }
@@ -183,7 +184,7 @@ export class PlannedState {
 
 /** Represents a draft in the directory tree during planning. */
 function standInFor({ memoryId, path, content, created }: PlannedMemory): LiveMemory {
-  const size = Buffer.byteLength(content)
+  const size = Bytes.byteLength(content)
   const unknown = { versionId: '', sha256: '', blob: '', kid: '' }
   return { memoryId, path, size, created, updated: created, ...unknown }
 }

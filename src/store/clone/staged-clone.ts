@@ -2,12 +2,12 @@
 // that a failure leaves nothing behind. The next attempt for the same directory removes what a dead
 // process has left. Must not touch what a live process holds.
 
-import { resolve } from 'node:path'
 import { toHex } from '../../bytes.ts'
 import type { Random } from '../../crypto/random.ts'
 import { type Disk, makeDurableDirectory } from '../../disk/disk.ts'
 import { isHeldByLive, isOwnerFile, LockIdentity } from '../../disk/process-lock.ts'
 import { StoreError } from '../../errors.ts'
+import { resolve } from '../../platform/paths.ts'
 
 /** Follows the directory's name in the name of an attempt's repository; `STATE` follows that. */
 const MARK = '.join-'

@@ -4,6 +4,7 @@
 import { StoreError } from '../../errors.ts'
 import type { Actor, ActorType } from '../../format/change-record.ts'
 import { actorIdLengthMax, noteBytesMax } from '../../limits.ts'
+import { Bytes } from '../../platform/bytes.ts'
 import type { Author } from './commit-context.ts'
 
 const ID = /^[A-Za-z0-9._:@-]+$/
@@ -51,7 +52,7 @@ function checkReason(reason: unknown): void {
   if (typeof reason !== 'string' || !reason.isWellFormed() || reason.includes('\0')) {
     throw invalid('The reason must be well-formed text without NUL characters')
   }
-  if (Buffer.byteLength(reason) > noteBytesMax) {
+  if (Bytes.byteLength(reason) > noteBytesMax) {
     throw invalid(`The reason must be at most ${noteBytesMax} bytes`)
   }
 }

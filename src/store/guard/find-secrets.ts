@@ -4,6 +4,7 @@
 // the text.
 
 import { unseenClass } from '../../format/characters.ts'
+import { Bytes } from '../../platform/bytes.ts'
 import { findCardNumbers, type TextSpan } from './card-numbers.ts'
 import { decodedPatterns, type Pattern, secretPatterns } from './secret-patterns.ts'
 
@@ -201,7 +202,7 @@ function decodeBase64(text: string, depth: number = DECODED_DEPTH): readonly Ren
   }
   for (const place of places) {
     const run = text.slice(place.start, place.end).replaceAll(/[^A-Za-z0-9+/_-]/g, '')
-    const inner = Buffer.from(run, 'base64').toString('latin1')
+    const inner = Bytes.from(run, 'base64').toString('latin1')
     found.push({ text: inner, origin: () => place })
     if (depth <= 1) continue
     for (const nested of decodeBase64(inner, depth - 1)) {

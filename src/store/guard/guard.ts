@@ -8,6 +8,7 @@ import { sha256OfText } from '../../crypto/digest.ts'
 import { StoreError } from '../../errors.ts'
 import type { Settings } from '../../format/settings.ts'
 import { ownPairsMax } from '../../limits.ts'
+import { Bytes } from '../../platform/bytes.ts'
 import type { Author } from '../commits/commit-context.ts'
 import type { ContentGuard, Finding } from '../commits/content-guard.ts'
 import type { PlannedRow } from '../commits/new-rows.ts'
@@ -51,7 +52,7 @@ const ALLOWED_MAX = ownPairsMax - 4
 export function allowedTexts({ metadata }: Pick<Settings, 'metadata'>): readonly string[] {
   return Object.keys(metadata)
     .filter((key) => key.startsWith(ALLOWED_PREFIX))
-    .map((key) => Buffer.from(key.slice(ALLOWED_PREFIX.length), 'base64url').toString('hex'))
+    .map((key) => Bytes.from(key.slice(ALLOWED_PREFIX.length), 'base64url').toString('hex'))
     .toSorted()
 }
 
@@ -64,7 +65,7 @@ export function withAllowed(
   sha256: string,
   isAllowed: boolean,
 ): Settings['metadata'] {
-  const key = ALLOWED_PREFIX + Buffer.from(sha256, 'hex').toString('base64url')
+  const key = ALLOWED_PREFIX + Bytes.from(sha256, 'hex').toString('base64url')
   const { [key]: _, ...others } = metadata
   if (!isAllowed) return others
   if (allowedTexts({ metadata: others }).length < ALLOWED_MAX) return { ...others, [key]: '' }

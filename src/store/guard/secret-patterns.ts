@@ -4,6 +4,8 @@
 // document that defines it. Every pattern matches a bounded number of characters, so that the time
 // is linear even in a hostile text, and is tried only on a text that has one of its marks.
 
+import { Bytes } from '../../platform/bytes.ts'
+
 export interface Pattern {
   readonly rule: string
   /** Each match holds one of these; without regard to case if the pattern has the flag `i`. */
@@ -329,7 +331,7 @@ function isInWebKey(text: string, start: number, end: number): boolean {
 }
 
 function decoded(part: string): string {
-  return Buffer.from(part, 'base64url').toString()
+  return Bytes.from(part, 'base64url').toString()
 }
 
 /** Words of the published examples: `AKIAIOSFODNN7EXAMPLE`, `sk_test_your_key_here`. */

@@ -11,6 +11,7 @@ import { detailContext, openEnvelope, readKid, recordContext } from '../../forma
 import { decodeRecord, recordHash, zeroId, nameRows } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { EpochKeys } from '../../keys/epoch.ts'
+import { Bytes } from '../../platform/bytes.ts'
 import { readCommitBytes } from '../commits/decoded-commit.ts'
 import type { CommitEntry, NewCommit, VersionRow } from './history-rows.ts'
 import type { History, HistorySource } from './history.ts'
@@ -109,5 +110,5 @@ function versionRow(row: RecordRow, detail: DetailRow | undefined): VersionRow {
 
 /** A copy that does not share memory with the string it was sliced from. */
 function compact(hex: string): string {
-  return Buffer.from(hex, 'latin1').toString('latin1')
+  return Bytes.from(hex, 'latin1').toString('latin1')
 }

@@ -3,9 +3,9 @@
 // the state directory; servers that share a store keep them in their engine, for all of them.
 // Knows neither what the bodies mean nor when to write them.
 
-import { dirname } from 'node:path'
 import { utf8 } from '../../bytes.ts'
 import { atomicWrite, type Disk, makeDurableDirectory, removeTemporary } from '../../disk/disk.ts'
+import { dirname } from '../../platform/paths.ts'
 import {
   type CacheFile,
   type CacheRole,

@@ -8,7 +8,6 @@
 // the file, so that parts of two files cannot be mixed ‖ u32 length ‖ bytes; an empty last part
 // marks the end.
 
-import { dirname } from 'node:path'
 import { concatBytes, equalBytes, type Sealed, utf8, utf8Text } from '../../bytes.ts'
 import { deriveKey } from '../../crypto/digest.ts'
 import type { Random } from '../../crypto/random.ts'
@@ -21,6 +20,7 @@ import {
   sealEnvelope,
 } from '../../format/envelope.ts'
 import type { Identity } from '../../keys/identity.ts'
+import { dirname } from '../../platform/paths.ts'
 import { TimeSlice } from '../../time-slice.ts'
 
 /** The role in the context of FORMAT §3.1: no kind of file can be replaced by another kind. */

@@ -2,6 +2,7 @@
 // lines, the lines of both sides, or the newer text if combined lines would not be valid JSON or
 // too large. Must not write conflict markers.
 
+import { Bytes } from '../../platform/bytes.ts'
 import { type MergePart, mergeParts, mergeText } from '../../text/text-merge.ts'
 import { type TextSides, uniteTexts } from '../../text/text-union.ts'
 
@@ -40,7 +41,7 @@ export function mergeEdits(base: string, ours: string, theirs: string): readonly
 }
 
 function isFit(content: string, { older, newer }: TextSides, limit: number): boolean {
-  if (Buffer.byteLength(content) > limit) return false
+  if (Bytes.byteLength(content) > limit) return false
   return !isJson(older) || !isJson(newer) || isJson(content)
 }
 

@@ -5,6 +5,7 @@
 import { formatId } from '../../format/id.ts'
 import { parentPaths } from '../../format/path.ts'
 import { pathBytesMax } from '../../limits.ts'
+import { Bytes } from '../../platform/bytes.ts'
 import { byPrecedence, type Draft } from './draft.ts'
 import type { MergeInput } from './merge-input.ts'
 
@@ -56,7 +57,7 @@ class Places {
 function findFreePath(input: MergeInput, places: Places, file: Draft, draft: Draft): string {
   const fallback = `/aside-${digitsOf(draft)}`
   const isFree = (path: string): boolean => {
-    const fits = Buffer.byteLength(path) <= pathBytesMax
+    const fits = Bytes.byteLength(path) <= pathBytesMax
     return fits && places.isFree(path) && !input.isOccupied(path)
   }
   const free = [...pathsBeside(file, draft), fallback].find(isFree)

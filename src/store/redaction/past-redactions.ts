@@ -12,6 +12,7 @@ import { targetOf } from '../../disk/disk.ts'
 import { assert, StoreError } from '../../errors.ts'
 import type { Actor, RedactReason } from '../../format/change-record.ts'
 import { formatId } from '../../format/id.ts'
+import { Bytes } from '../../platform/bytes.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { CommitEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
@@ -120,7 +121,7 @@ async function readErased(
   const parts = await findParts(files.owner, place)
   if (parts === undefined) return 'damaged'
   // Authenticated as this device's: with this version it has the shape that we write.
-  const file: ErasedFile = JSON.parse(utf8Text(Buffer.concat(parts)))
+  const file: ErasedFile = JSON.parse(utf8Text(Bytes.concat(parts)))
   if (file.version !== 1 || file.records.join() !== records.join()) return 'damaged'
   return file
 }

@@ -8,6 +8,7 @@ import { hasCode, StoreError } from '../../errors.ts'
 import { deviceIdOf, formatId } from '../../format/id.ts'
 import { findSigner, sshPublicKey, sshSignature, verifySshSignature } from '../../format/sshsig.ts'
 import type { Identity } from '../../keys/identity.ts'
+import { Bytes } from '../../platform/bytes.ts'
 import type { Audit } from '../audit/audit.ts'
 import { pinnedDevice } from '../audit/verify-certificate.ts'
 import { listReportedDevices, type ReportedDevice } from './access-events.ts'
@@ -66,7 +67,7 @@ export async function verifyReport(
 
 /** The first one in the file: what follows may name others, as the name of the store. */
 function findStoreId(file: Uint8Array): string {
-  const text = Buffer.from(file).toString('latin1')
+  const text = Bytes.from(file).toString('latin1')
   const [storeId] = /memstore_[0-7][0-9a-hjkmnp-tv-z]{25}/.exec(text) ?? []
   if (storeId === undefined) throw invalid('names no store')
   return storeId

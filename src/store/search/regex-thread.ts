@@ -3,6 +3,7 @@
 // RAM and ends with the search.
 
 import { StoreError } from '../../errors.ts'
+import { hasThreads } from '../../platform/threads.ts'
 import { JobThread } from '../../worker-threads.ts'
 import type { Spot } from './snippet.ts'
 
@@ -68,6 +69,7 @@ export class RegexThread {
 
   /** Throws `invalid_input` for an invalid regular expression. */
   static async start(source: string, spent: Matching): Promise<RegexThread> {
+    if (!hasThreads) throw refusal('needs a thread, which this platform lacks: search for words')
     checkSyntax(source)
     const thread = new RegexThread(source, spent)
     await thread.#match([])

@@ -6,6 +6,7 @@ import { toHex, utf8 } from '../../bytes.ts'
 import { hash256 } from '../../crypto/digest.ts'
 import { StoreError } from '../../errors.ts'
 import { checkPath } from '../../format/path.ts'
+import { Bytes } from '../../platform/bytes.ts'
 import type { Point } from '../history/points.ts'
 import type { MemoryInfo } from '../snapshot/live-memory.ts'
 import type { HitPlace } from './ranking.ts'
@@ -111,7 +112,7 @@ export function encodeCursor(
   { score, path, versionId }: HitPlace,
 ): string {
   const below = path.slice(above(searched).length)
-  return Buffer.from(JSON.stringify([digest, score, below, versionId])).toString('base64url')
+  return Bytes.from(JSON.stringify([digest, score, below, versionId])).toString('base64url')
 }
 
 /** Throws `invalid_input` for a cursor of another query, and for anything else. */
@@ -133,7 +134,7 @@ function above(searched: string): string {
 
 function parts(cursor: string): readonly unknown[] {
   try {
-    const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    const parsed: unknown = JSON.parse(Bytes.from(cursor, 'base64url').toString())
     return Array.isArray(parsed) ? parsed : []
   } catch {
     return []

@@ -2,8 +2,9 @@
 // while. As long as a caller still holds it, later queries get the same object, so that a redaction
 // reaches every history in use.
 
-import { Gate, letEnd } from '../../async.ts'
+import { Gate } from '../../async.ts'
 import type { Oid } from '../../git/objects/object.ts'
+import { inBackground, type Timer } from '../../platform/timers.ts'
 import { catchUp, type CatchUpOptions } from '../history/catch-up.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import { isOverdue, isWorthWriting } from '../local/history-cache.ts'
@@ -28,7 +29,7 @@ export class HeldHistory {
   readonly #gate = new Gate()
   #held: History | undefined
   #last: WeakRef<History> | undefined
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
   /** False while the history is being stored, and forever once that has failed. */
   #mayStore = true
 
@@ -87,8 +88,7 @@ export class HeldHistory {
     if (this.#last?.deref() !== history) this.#last = new WeakRef(history)
     clearTimeout(this.#timer)
     // On failure it is kept in RAM, where it works as well.
-    this.#timer = setTimeout(() => void this.letGo().catch(() => undefined), RELEASE_AFTER_MS)
-    letEnd(this.#timer)
+    this.#timer = inBackground(() => void this.letGo().catch(() => undefined), RELEASE_AFTER_MS)
   }
 
   /**

@@ -6,6 +6,7 @@ import { parseStoreFile } from '../../format/public-files.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { AuditKeys, EpochKeys } from '../../keys/epoch.ts'
+import { Bytes } from '../../platform/bytes.ts'
 import { type CommitSource, type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
 import { getBlob, getTree } from '../snapshot/git-reads.ts'
 
@@ -22,7 +23,7 @@ export function getHead(objects: ObjectStore): Oid {
 
 /** Reads the id from the public file in the head's tree, which is verified with genesis. */
 export function readStoreId(objects: ObjectStore): string {
-  const text = Buffer.from(readCommitBytes(objects, getHead(objects)).subarray(0, 46))
+  const text = Bytes.from(readCommitBytes(objects, getHead(objects)).subarray(0, 46))
   const tree = /^tree ([0-9a-f]{40})\n/.exec(text.toString('latin1'))?.[1]
   if (tree === undefined) throw new StoreError('not_a_store', 'The head is not a gitlocket commit')
   const entry = getTree(objects, tree).find((candidate) => candidate.name === 'store.json')

@@ -2,8 +2,8 @@
 // store is idle, when it has been busy for long, and when it closes. A failure loses nothing: the
 // earlier files are as good, only older.
 
-import { letEnd } from '../../async.ts'
 import { hasCode } from '../../errors.ts'
+import { inBackground, type Timer } from '../../platform/timers.ts'
 import type { BuiltCommit } from '../commits/commit.ts'
 import type { Head } from '../snapshot/snapshot.ts'
 import type { CurrentState } from './current-state.ts'
@@ -14,7 +14,7 @@ export class Upkeep {
   readonly #state: CurrentState
   /** The newest head that is certainly on disk. */
   #durable: Head | undefined
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
   #running: Promise<void> | undefined
   #isStopped = false
   /** Called after each durable batch. */
@@ -34,8 +34,7 @@ export class Upkeep {
     clearTimeout(this.#timer)
     if (this.#isStopped) return
     if (local.isDue(snapshot, 'busy')) this.#running ??= this.#settleWhenBusy()
-    this.#timer = setTimeout(() => void this.#settle().catch(() => undefined), IDLE_MS)
-    letEnd(this.#timer)
+    this.#timer = inBackground(() => void this.#settle().catch(() => undefined), IDLE_MS)
   }
 
   /** After a long verification: the next open does not repeat it, even if this process dies. */

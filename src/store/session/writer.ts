@@ -8,6 +8,7 @@ import type { Clock } from '../../clock.ts'
 import { LostRace, type Transition } from '../../git/object-store.ts'
 import type { NewObject } from '../../git/objects/object.ts'
 import { MEBIBYTE } from '../../limits.ts'
+import { afterOthers } from '../../platform/timers.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import type { BuiltCommit } from '../commits/commit.ts'
 import type { CurrentState } from './current-state.ts'
@@ -228,7 +229,7 @@ export class Writer {
 }
 
 function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
+  return new Promise((resolve) => afterOthers(resolve))
 }
 
 function sizeOf(objects: readonly NewObject[]): number {

@@ -5,6 +5,7 @@
 import { equalBytes } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { findTreeEntry, type NewObject, newObject, type Oid } from '../../git/objects/object.ts'
+import { Bytes } from '../../platform/bytes.ts'
 import { atOnce } from '../../time-slice.ts'
 import { getTreeBody, type ObjectSource } from './git-reads.ts'
 import type { CurrentVersion, LiveMemory } from './live-memory.ts'
@@ -298,7 +299,7 @@ function encodeFiles(memories: readonly LiveVersion[], depth: number): Uint8Arra
   const [first] = memories
   if (first === undefined) return new Uint8Array()
   const frame = FILE_MODE.length + first.live.memoryId.length - depth + 1
-  const body = Buffer.alloc(memories.length * (frame + OID_LENGTH))
+  const body = Bytes.alloc(memories.length * (frame + OID_LENGTH))
   for (const [index, { live }] of inOrder(memories).entries()) {
     const at = index * (frame + OID_LENGTH)
     body.write(FILE_MODE + live.memoryId.slice(depth), at, 'latin1')
@@ -324,7 +325,7 @@ function* encodeSplit(
   into: NewObject[],
 ): Generator<undefined, Uint8Array> {
   const known = earlier && hasSameNames(directories, earlier.directories) ? earlier : undefined
-  const body = known ? Buffer.from(known.body) : Buffer.alloc(DIGITS.length * ENTRY_LENGTH)
+  const body = known ? Bytes.from(known.body) : Bytes.alloc(DIGITS.length * ENTRY_LENGTH)
   let at = 0
   // By index: an iterator of entries would make an array of two for each of them.
   for (let digit = 0; digit < directories.length; digit += 1) {

@@ -9,6 +9,7 @@ import type { Directory } from '../../format/directory.ts'
 import { operations } from '../../format/record.ts'
 import type { Settings } from '../../format/settings.ts'
 import type { Oid } from '../../git/objects/object.ts'
+import { Bytes } from '../../platform/bytes.ts'
 import { atOnce } from '../../time-slice.ts'
 import type { ObjectSource } from './git-reads.ts'
 import type { CurrentVersion } from './live-memory.ts'
@@ -318,16 +319,16 @@ function isLive(version: CurrentVersion): version is LiveVersion {
 
 /** A character for each byte. */
 function packId(id: string): string {
-  return Buffer.from(id, 'hex').toString('latin1')
+  return Bytes.from(id, 'hex').toString('latin1')
 }
 
 function unpackId(packed: string): string {
-  return Buffer.from(packed, 'latin1').toString('hex')
+  return Bytes.from(packed, 'latin1').toString('hex')
 }
 
 /** The 16 bytes of the version id, one for the operation, 7 for the time. */
 function pack({ versionId, created, operation }: CurrentVersion): string {
-  const bytes = Buffer.alloc(PACKED_BYTES)
+  const bytes = Bytes.alloc(PACKED_BYTES)
   bytes.write(versionId, 'hex')
   bytes.writeBigUInt64BE(BigInt(created), TIME_AT)
   bytes[TIME_AT] = operations.indexOf(operation)
@@ -335,7 +336,7 @@ function pack({ versionId, created, operation }: CurrentVersion): string {
 }
 
 function unpack(packed: string): CurrentVersion {
-  const bytes = Buffer.from(packed, 'latin1')
+  const bytes = Bytes.from(packed, 'latin1')
   const operation = operations[bytes[TIME_AT] ?? 0] ?? 'deleted'
   bytes[TIME_AT] = 0
   const created = Number(bytes.readBigUInt64BE(TIME_AT))

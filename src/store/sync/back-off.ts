@@ -1,8 +1,8 @@
 // How often a sync starts over, and how long it waits before that. Clones that push at once make
 // each other start over; pauses at random let all of them through.
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { hasCode } from '../../errors.ts'
+import { sleep } from '../../platform/timers.ts'
 import { checkNotCancelled } from '../../time-slice.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { SyncOptions } from './report.ts'
@@ -64,7 +64,7 @@ export class BackOff {
   /** Waits before the next round. Throws `cancelled`. */
   async pause(failure: unknown): Promise<void> {
     const { signal } = this.#options
-    await sleep(this.pauseMs(failure), undefined, { signal }).catch(() => undefined)
+    await sleep(this.pauseMs(failure), signal).catch(() => undefined)
     checkNotCancelled(signal)
     this.#began = this.#clock.now()
   }

@@ -4,7 +4,6 @@
 // without knowing of each other end in a conflict that people have to resolve. Must not force a
 // push: each names the commit that it replaces.
 
-import { isDeepStrictEqual } from 'node:util'
 import { SharedGate } from '../../async.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { headFingerprint } from '../../format/fingerprint.ts'
@@ -70,7 +69,7 @@ export function syncStore(
 function isAlike(one: SyncRequest, other: SyncRequest): boolean {
   const { guard, ...author } = one.author
   const { guard: otherGuard, ...otherAuthor } = other.author
-  if (guard !== otherGuard || !isDeepStrictEqual(author, otherAuthor)) return false
+  if (guard !== otherGuard || JSON.stringify(author) !== JSON.stringify(otherAuthor)) return false
   return sharedBy.every((option) => one.options[option] === other.options[option])
 }
 

@@ -2,6 +2,7 @@
 // a million ids would take ten times the memory.
 
 import { systemRandom } from '../../crypto/random.ts'
+import { Bytes } from '../../platform/bytes.ts'
 import { hex, Table } from './table.ts'
 
 const ID_BYTES = 16
@@ -114,7 +115,7 @@ function slotsFor(size: number): number {
   return slots
 }
 
-const digits = Buffer.alloc(ID_BYTES)
+const digits = Bytes.alloc(ID_BYTES)
 /** The id of the current operation. */
 const words = new Uint32Array(4)
 
@@ -126,7 +127,7 @@ function readWords(id: string): boolean {
 
 /** Random, because others choose the ids and must not choose collisions. */
 const factors: Uint32Array = Uint32Array.from({ length: 4 }, () => {
-  return Buffer.from(systemRandom(4)).readUInt32LE() | 1
+  return Bytes.from(systemRandom(4)).readUInt32LE() | 1
 })
 
 /** The same as `hashWords`, for very many ids. */

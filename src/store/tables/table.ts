@@ -3,6 +3,7 @@
 // 0. Must not know what the fields mean.
 
 import { assert } from '../../errors.ts'
+import { Bytes } from '../../platform/bytes.ts'
 
 /** A power of two: shifts are faster than divisions, in loops over a million rows. */
 const CHUNK_BITS = 10
@@ -35,7 +36,7 @@ export type Fields<T> = { readonly [K in keyof T]: Field<T[K]> }
 class Rows {
   readonly width: number
   length = 0
-  readonly chunks: Buffer[] = []
+  readonly chunks: Bytes[] = []
   /**
    * A view of the same bytes: far faster than methods of a buffer in a loop that is not yet
    * optimized.
@@ -46,12 +47,12 @@ class Rows {
     this.width = width
   }
 
-  push(chunk: Buffer): void {
+  push(chunk: Bytes): void {
     this.chunks.push(chunk)
     this.views.push(new DataView(chunk.buffer, chunk.byteOffset, chunk.length))
   }
 
-  chunkOf(row: number): Buffer {
+  chunkOf(row: number): Bytes {
     return this.#partOf(this.chunks, row)
   }
 
@@ -97,7 +98,7 @@ export class Table<T extends object> {
   add(): number {
     const rows = this.#rows
     const row = rows.length
-    if (row % CHUNK === 0) rows.push(Buffer.alloc(CHUNK * rows.width))
+    if (row % CHUNK === 0) rows.push(Bytes.alloc(CHUNK * rows.width))
     rows.length += 1
     return row
   }
@@ -111,7 +112,7 @@ export class Table<T extends object> {
       if (first === 0) {
         const length = CHUNK * rows.width
         const isWhole = end - at === length
-        rows.push(isWhole ? Buffer.allocUnsafeSlow(length) : Buffer.alloc(length))
+        rows.push(isWhole ? Bytes.allocUnsafeSlow(length) : Bytes.alloc(length))
       }
       rows.chunks.at(-1)?.set(bytes.subarray(at, end), first * rows.width)
       rows.length += (end - at) / rows.width
@@ -120,9 +121,9 @@ export class Table<T extends object> {
   }
 
   /** A copy of the bytes of the rows from `start` to `end`, exclusive. */
-  bytes(start = 0, end: number = this.length): Buffer {
+  bytes(start = 0, end: number = this.length): Bytes {
     const { width, chunks } = this.#rows
-    const bytes = Buffer.alloc((end - start) * width)
+    const bytes = Bytes.alloc((end - start) * width)
     for (let row = start; row < end;) {
       const first = row % CHUNK
       const next = Math.min(end, row + CHUNK - first)

@@ -2,6 +2,7 @@
 // once, as strings; others as bytes, which take less memory. Both can be erased.
 
 import { utf8Text } from '../../bytes.ts'
+import { Bytes } from '../../platform/bytes.ts'
 
 /** Texts that repeat: paths. */
 export class Names {
@@ -39,16 +40,16 @@ const LENGTH_BYTES = 4
 
 /** Texts that hardly ever repeat: notes. */
 export class Notes {
-  readonly #chunks: Buffer[] = []
+  readonly #chunks: Bytes[] = []
   #used = CHUNK
 
   add(text: string | undefined): number {
     if (text === undefined) return 0
-    const bytes = Buffer.byteLength(text)
+    const bytes = Bytes.byteLength(text)
     const length = LENGTH_BYTES + bytes
     if (this.#used + length > CHUNK) {
       // A text longer than a chunk gets its own chunk.
-      this.#chunks.push(Buffer.alloc(Math.max(CHUNK, length)))
+      this.#chunks.push(Bytes.alloc(Math.max(CHUNK, length)))
       this.#used = 0
     }
     const start = this.#used
@@ -69,7 +70,7 @@ export class Notes {
   }
 
   /** A view of the text's UTF-8 bytes. */
-  #bytesAt(number: number): Buffer | undefined {
+  #bytesAt(number: number): Bytes | undefined {
     if (number === 0) return undefined
     const chunk = this.#chunks[Math.floor((number - 1) / CHUNK)]
     const start = (number - 1) % CHUNK

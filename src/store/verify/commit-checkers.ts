@@ -3,11 +3,11 @@
 // same errors. The number of batches that are checked ahead is bounded. If a thread dies, its
 // batches are checked in this thread.
 
-import { availableParallelism } from 'node:os'
 import { StoreError } from '../../errors.ts'
 import { zeroHash } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { opensContents } from '../../keys/epoch.ts'
+import { processorCount } from '../../platform/threads.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { findWorker, JobThread } from '../../worker-threads.ts'
 import { findKeyring, readKeyringState } from '../access/authority.ts'
@@ -210,7 +210,7 @@ function keyOf(oids: readonly Oid[]): Oid {
 
 /** How many threads to start for a history of this length; the main thread works too. */
 function worthwhileThreads(commits: number): number {
-  return commits < COMMITS_MIN ? 0 : Math.min(availableParallelism(), PROCESSORS_MAX) - 1
+  return commits < COMMITS_MIN ? 0 : Math.min(processorCount(), PROCESSORS_MAX) - 1
 }
 
 class VerifyPool {

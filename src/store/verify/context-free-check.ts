@@ -12,6 +12,7 @@ import { writesVersions } from '../../format/record-rules.ts'
 import { verifyRecordSignature, zeroHash } from '../../format/record.ts'
 import { findTreeEntry, type GitObject, type Oid } from '../../git/objects/object.ts'
 import { type AuditKeys, type EpochKeys, opensContents } from '../../keys/epoch.ts'
+import { Bytes } from '../../platform/bytes.ts'
 import {
   type CommitSource,
   type DecodedCommit,
@@ -116,7 +117,7 @@ function openMemory(
   const context = memoryContext(epoch, row.memoryId)
   const padded = openDeterministic('memory', epoch.memory, context, detail.blinding, bytes)
   const memory = decodeMemoryBlob(padded)
-  const size = Buffer.byteLength(memory.content)
+  const size = Bytes.byteLength(memory.content)
   const matches =
     memory.versionId === row.versionId &&
     memory.path === detail.path &&

@@ -17,6 +17,7 @@ import type { RemoteOptions } from '../transport/remote-access.ts'
 import type { Author } from './commits/commit-context.ts'
 import type { HostCheck } from './grants/check-host.ts'
 import type { Grant } from './grants/grants.ts'
+import type { GrantsSurvey } from './grants/survey.ts'
 import type { History } from './history/history.ts'
 import { readConsistently } from './history/read-consistently.ts'
 import { checkOptions } from './request-check.ts'
@@ -39,6 +40,15 @@ export class StoreGrants {
     const { listGrants } = await import('./grants/grants.ts')
     const list = (history: History): Promise<readonly Grant[]> => listGrants(this.#session, history)
     return readConsistently(this.#session, list, checked)
+  }
+
+  /** @internal What holders of this device's grants would miss; undefined without grants. */
+  async survey(access: RemoteOptions): Promise<GrantsSurvey | undefined> {
+    const { identity } = this.#session
+    if (identity.grant !== undefined) return undefined
+    if (await this.#session.reading(({ grants }) => grants.size === 0)) return undefined
+    const { surveyGrants } = await import('./grants/survey.ts')
+    return surveyGrants(this.#session, access)
   }
 }
 

@@ -1,7 +1,7 @@
 // `doctor` where a grant in the environment takes the place of an identity, in a clone that the
 // first command makes.
 
-import { rmSync, writeFileSync } from 'node:fs'
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { bareRemote } from '../support/clones.ts'
@@ -49,6 +49,31 @@ test('doctor finds nothing wrong with a clone that it begins by a grant', async 
   }
   await home.ok('fetch', '--all')
   expect(JSON.stringify(await home.json('doctor'))).not.toContain('on the word of')
+})
+
+test('doctor of the device that gave a grant reports what its holders would miss', async () => {
+  const { owner, home } = await sandbox()
+  const remote = home.variables['GITLOCKET_REMOTE'] ?? ''
+  const findings = async () => {
+    const { checks } = JSON.parse(await owner.ok('doctor', '--json'))
+    return checks.filter(({ check }: { check: string }) => check === 'Grants')
+  }
+  expect(await findings()).toMatchObject([{ level: 'ok', found: '1 grant; holders can begin' }])
+  const refs = git(['for-each-ref', '--format=%(refname)', 'refs/gitlocket'], remote)
+  const [start = '', wraps = ''] = refs.trim().split('\n')
+  git(['update-ref', '-d', start], remote)
+  git(['update-ref', wraps, 'main'], remote)
+  expect(await findings()).toMatchObject([
+    { level: 'warn', found: expect.stringContaining('origin lacks the start') },
+    { level: 'warn', found: expect.stringContaining('origin lacks the wraps') },
+  ])
+  await owner.ok('sync')
+  expect(await findings()).toMatchObject([{ level: 'ok' }])
+  await owner.ok('key', 'rotate')
+  renameSync(remote, `${remote}-away`)
+  expect(await findings()).toMatchObject([
+    { level: 'warn', found: expect.stringContaining('origin was not asked') },
+  ])
 })
 
 test('doctor reports a grant that the remote has no start for', async () => {

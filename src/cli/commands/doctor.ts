@@ -19,6 +19,7 @@ export const commands: readonly Command[] = [
       'Also counts unreachable objects, which interrupted syncs and lost races leave behind; for ' +
         'that it packs the journal and reads every commit and tree. Only `git gc --prune=now` ' +
         'removes them, while no process has the store open.',
+      'On a device that gives grants, it asks each remote whether their holders can begin.',
       'The exit code is that of the first failure.',
       '--repair reads packs, loose objects, the journal and refs, and rewrites what it can read, ' +
         'once the history verifies from its first commit on. --from names a remote, its ' +

@@ -7,7 +7,7 @@ import { StoreError, hasCode } from '../../errors.ts'
 import { framesOf, type JournalSurvey, surveyJournals } from '../../git/journal/journal-survey.ts'
 import type { ObjectAmount } from '../../git/object-store.ts'
 import { ownDirectoryName } from '../../git/refs/repository.ts'
-import { mendStore } from '../../operations/error-surface.ts'
+import { mendStore, surfaceOf } from '../../operations/error-surface.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
 import type { Context } from '../call/command.ts'
@@ -15,6 +15,7 @@ import type { Environment } from '../call/environment.ts'
 import { packedBytes } from '../commands/compact.ts'
 import { beginningText } from '../commands/overview/status.ts'
 import { cacheBytes, cacheDirectory, diskUsage, irregularFiles } from '../machine/disk-usage.ts'
+import { remoteAccess } from '../machine/remote-access.ts'
 import { auditHere, isStoreHere, withStore } from '../store/open-store.ts'
 import { eraseAside, eraseForeign, foreignListsText, putAsideText } from '../store/residue.ts'
 import { findVanished, firstStore, vanishedError } from '../store/vanished.ts'
@@ -35,6 +36,8 @@ const NOT_A_STORE = 7
 const TAMPERED = 11
 const JOURNAL_DAMAGED = 17
 const PACKS_MANY = 50
+/** How long a remote may take to show its refs. */
+const ASKED_MS = 10_000
 /** Reclaimable space is a warning if it reaches both this size and this share of the packs. */
 const RECLAIMABLE_BYTES = 10_000_000
 const RECLAIMABLE_SHARE = 0.1
@@ -93,10 +96,11 @@ async function checkOpened(
 }
 
 async function checkAsMember(context: Context, isInUse: boolean): Promise<StoreCheck> {
-  const { status, unreachable } = await withStore(context, async (store) => {
+  const { status, grants, unreachable } = await withStore(context, async (store) => {
     // The status first: the search checkpoints, which erases pending objects.
     return {
       status: await store.status(),
+      grants: await checkGrants(context, store),
       unreachable: isInUse ? inUse : await findUnreachable(context, store),
     }
   })
@@ -112,9 +116,41 @@ async function checkAsMember(context: Context, isInUse: boolean): Promise<StoreC
       ...checkPutAside(status),
       checkReclaimable(status, unreachable),
       checkSize(context, status),
+      ...grants,
     ],
     reclaimable: { ...reclaimableJson(status.reclaimable), unreachable: found },
   }
+}
+
+/** On a device that gives grants: whether their holders can begin. Asks its remotes. */
+async function checkGrants(context: Context, store: MemoryStore): Promise<DoctorFinding[]> {
+  const { signal } = context.interrupts
+  const access = { ...remoteAccess(context), signal, timeoutMs: ASKED_MS }
+  const survey = await store.grants.survey(access)
+  if (survey === undefined) return []
+  const { live, due, remotes } = survey
+  const check = 'Grants'
+  const fix = '`gitlocket sync`, which this machine should run at least each hour'
+  const findings = remotes.flatMap(({ remote, lacks, error }): DoctorFinding[] => {
+    if (error !== undefined) {
+      return [warn(check, `${remote} was not asked: ${error.message}`, surfaceOf(error).advice)]
+    }
+    return lacks.map((kind) => warn(check, lackText(remote, kind), fix))
+  })
+  if (due.length > 0) {
+    const count = countText(due.length, 'grant', 'grants')
+    findings.push(warn(check, `no record ends ${count} whose time is over`, fix))
+  }
+  if (remotes.length === 0) {
+    findings.push(warn(check, 'holders cannot begin without a remote', 'gitlocket remote add'))
+  }
+  if (findings.length > 0) return findings
+  return [ok(check, `${countText(live, 'grant', 'grants')}; holders can begin`)]
+}
+
+function lackText(remote: string, kind: 'start' | 'wraps' | 'stale'): string {
+  if (kind === 'stale') return `what holders begin with at ${remote} is not up to date`
+  return `${remote} lacks the ${kind} that this device made: holders cannot begin`
 }
 
 /** An auditor opens no store: it verifies the trail, and keeps nothing that could be checked. */

@@ -107,16 +107,22 @@ export function endGrants(
   return endSome(session, ({ snapshot }) => getLive(session, snapshot, ids), author)
 }
 
+/** The ids of the grants of a device whose time was over a day ago, and which have not ended. */
+export function dueGrants(snapshot: Snapshot, deviceId: string, now: number): readonly string[] {
+  return liveGrants(snapshot, deviceId).filter((id) => {
+    const { notAfter = now } = snapshot.grants.get(id) ?? {}
+    return notAfter + ENDS_AFTER_MS < now
+  })
+}
+
 /** Ends the grants of this device whose time was over a day ago. Returns their ids. */
 export async function endDueGrants(
   session: StoreSession,
   author: Author,
 ): Promise<readonly string[]> {
   const due = (snapshot: Snapshot): readonly GrantState[] => {
-    const now = session.clock.now()
-    return liveGrants(snapshot, session.identity.deviceId)
+    return dueGrants(snapshot, session.identity.deviceId, session.clock.now())
       .flatMap((id) => snapshot.grants.get(id) ?? [])
-      .filter(({ notAfter }) => notAfter + ENDS_AFTER_MS < now)
       .slice(0, grantRowsMax)
   }
   const isDue = await session.reading((snapshot) => due(snapshot).length > 0)

@@ -213,6 +213,23 @@ test('an old start that is put back after a redaction is removed by any sync', a
   expect((await sync()).grants).toBeUndefined()
 })
 
+test('a survey names grants that no record ends, and a start that is not up to date', async () => {
+  expect(await clone.store.grants.survey({})).toBeUndefined()
+  const { grantId } = await clone.store.as(author).grants.give({ lastsMs: HOUR })
+  const lacks = async () => (await clone.store.grants.survey({}))?.remotes[0]?.lacks
+  expect(await lacks()).toEqual([])
+  await put(clone, '/b.md')
+  expect(await lacks()).toEqual([])
+  now += 26 * HOUR
+  expect(await clone.store.grants.survey({})).toMatchObject({
+    live: 1,
+    due: [grantId],
+    remotes: [{ remote: 'origin', lacks: ['stale'], error: undefined }],
+  })
+  await sync()
+  expect(await clone.store.grants.survey({})).toBeUndefined()
+})
+
 test('an owner removes the refs of a device that was removed, and no others', async () => {
   await sync()
   const gone = await joinClone(clone, remote, { clock })

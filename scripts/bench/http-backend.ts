@@ -21,7 +21,7 @@ export async function startGitHost(
   let requests = 0
   const server = createServer((request, response) => {
     requests += 1
-    serve(repository, request, response)
+    serveRepository(repository, request, response)
   })
   await new Promise<void>((resolve) => server.listen(0, listenAt, resolve))
   const address = server.address()
@@ -36,7 +36,12 @@ export async function startGitHost(
   }
 }
 
-function serve(repository: string, request: IncomingMessage, response: ServerResponse): void {
+/** Answers a request for /store.git, which the tests use too. */
+export function serveRepository(
+  repository: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
   const { pathname, search } = new URL(request.url ?? '/', 'http://localhost')
   const env = {
     ...cleanEnvironment(dirname(repository)),
@@ -53,6 +58,7 @@ function serve(repository: string, request: IncomingMessage, response: ServerRes
   const child = spawn('git', ['http-backend'], { env, stdio: ['pipe', 'pipe', 'ignore'] })
   child.stdin.on('error', () => undefined)
   request.pipe(child.stdin)
+  // Even if the other side has closed the connection in the middle.
   response.on('close', () => child.kill())
   let head: Buffer | undefined = Buffer.alloc(0)
   child.stdout.on('data', (chunk: Buffer) => {

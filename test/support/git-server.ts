@@ -1,13 +1,14 @@
 // A git host for tests: stock `git http-backend` behind a Node server, with basic authentication
 // and TLS, and with every fault that a host can have, one at a time. Closed when the test ends.
 
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { cleanEnvironment, temporaryDirectory } from './temporary.ts'
+import { serveRepository } from '../../scripts/bench/http-backend.ts'
+import { temporaryDirectory } from './temporary.ts'
 
 export interface Certificate {
   readonly key: string
@@ -51,7 +52,7 @@ export async function startGitServer(options: GitServerOptions): Promise<GitServ
     requests.push({ method, path: url, authorization: headers.authorization })
     response.on('error', () => undefined)
     if ((await started.fault?.(request, response)) === true) return
-    if (isAllowed(options, request)) serve(options, request, response)
+    if (isAllowed(options, request)) serveRepository(options.repository, request, response)
     else refuse(response)
   }
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
@@ -227,58 +228,6 @@ function isAllowed({ user }: GitServerOptions, { headers }: IncomingMessage): bo
 function refuse(response: ServerResponse): void {
   response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' })
   response.end('Who are you?')
-}
-
-function serve(
-  { repository }: GitServerOptions,
-  request: IncomingMessage,
-  response: ServerResponse,
-): void {
-  const url = new URL(request.url ?? '/', 'http://localhost')
-  const child = spawn('git', ['http-backend'], {
-    env: {
-      ...cleanEnvironment(),
-      GIT_PROJECT_ROOT: repository,
-      GIT_HTTP_EXPORT_ALL: '1',
-      PATH_INFO: url.pathname.replace(/^\/store\.git/, ''),
-      QUERY_STRING: url.search.slice(1),
-      REQUEST_METHOD: request.method ?? 'GET',
-      CONTENT_TYPE: request.headers['content-type'] ?? '',
-      ...(request.headers['content-length'] && {
-        CONTENT_LENGTH: request.headers['content-length'],
-      }),
-      REMOTE_USER: 'somebody',
-    },
-    stdio: ['pipe', 'pipe', 'ignore'],
-  })
-  child.stdin.on('error', () => undefined)
-  // Also when the other side has gone away in the middle.
-  response.on('close', () => child.kill())
-  request.pipe(child.stdin)
-  let head: Buffer | undefined = Buffer.alloc(0)
-  child.stdout.on('data', (chunk: Buffer) => {
-    const seen = head === undefined ? chunk : Buffer.concat([head, chunk])
-    const end = head === undefined ? 0 : seen.indexOf('\r\n\r\n')
-    if (end === -1) head = seen
-    else if (head === undefined) response.write(chunk)
-    else {
-      writeHead(response, seen.toString('latin1', 0, end))
-      response.write(seen.subarray(end + 4))
-      head = undefined
-    }
-  })
-  child.stdout.on('end', () => response.end())
-}
-
-/** From CGI, where the status is a header. */
-function writeHead(response: ServerResponse, text: string): void {
-  let status = 200
-  for (const line of text.split('\r\n')) {
-    const [name = '', value = ''] = line.split(/:\s*(.*)/s)
-    if (name.toLowerCase() === 'status') status = Number.parseInt(value, 10)
-    else response.setHeader(name, value)
-  }
-  response.writeHead(status)
 }
 
 function listen(server: Server): Promise<number> {

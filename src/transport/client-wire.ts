@@ -52,11 +52,17 @@ interface RemoteReach {
   /** The address of the repository after redirects. */
   base: string | undefined
   credentials: Credentials | undefined
+  /** Forms of all credentials so far. */
+  readonly secrets: Set<string>
 }
 
 /** Opens the wires to one remote. Throws `invalid_input` for an address of a proxy. */
 export function wiresOver({ client, corsProxy }: ClientOptions): OpenWire {
-  const known: RemoteReach = { base: undefined, credentials: undefined }
+  const known: RemoteReach = {
+    base: undefined,
+    credentials: undefined,
+    secrets: new Set(),
+  }
   const proxy = corsProxy === undefined ? undefined : checkProxy(corsProxy)
   return (url, service, access, patience) => {
     return new ClientWire({ client, proxy, known, url, service, access, patience })
@@ -97,18 +103,16 @@ class ClientWire implements RemoteWire {
   readonly #parts: WireParts
   /** The repository as it was asked for, through the proxy. */
   readonly #start: string
-  readonly #secrets: Set<string> = new Set()
   readonly #ending = new AbortController()
   #attempt = 0
 
   constructor(parts: WireParts) {
     this.#parts = parts
     this.#start = throughProxy(parts.url.text, parts.proxy)
-    this.#noteSecrets(parts.known.credentials)
   }
 
   get secrets(): readonly string[] {
-    return [...this.#secrets]
+    return [...this.#parts.known.secrets]
   }
 
   /** Credentials are asked for when the host does, and go with the requests after that. */
@@ -167,7 +171,7 @@ class ClientWire implements RemoteWire {
       const answer = await this.#ask(tail, { method: 'GET' })
       if (!isRedirect(answer)) return answer
       // Found again below, without credentials.
-      if (known.base !== undefined) known.base = undefined
+      known.base = undefined
     }
     const answer = await this.#ask(tail, { method: 'GET', follows: true })
     if (isRedirect(answer)) throw redirects()
@@ -200,11 +204,7 @@ class ClientWire implements RemoteWire {
       )
     }
     known.credentials = checkCredentials(found)
-    this.#noteSecrets(found)
-  }
-
-  #noteSecrets(credentials: Credentials | undefined): void {
-    for (const form of credentials ? secretForms(credentials) : []) this.#secrets.add(form)
+    for (const form of secretForms(found)) known.secrets.add(form)
   }
 
   /** Resolves when the headers of the answer have arrived. */

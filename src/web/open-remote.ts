@@ -153,7 +153,9 @@ async function openToRead(
   })
   const store = await openOver(place, { ...opening, hashed }, undefined)
   try {
-    await confirmContact({ ...opening, url, trustFirstContact }, contact)
+    // Files in RAM remember no earlier contact.
+    const first = { ...opening, stateDirectory: '/unknown' }
+    await confirmContact({ ...first, url, trustFirstContact }, contact)
     await objects.exchange.addRemote({ name: 'origin', url: addressOf({ url }).url })
     return store
   } catch (error) {

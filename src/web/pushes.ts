@@ -2,7 +2,7 @@
 // commands that wait while others are sent share one commit batch and one push.
 
 import { Gate } from '../async.ts'
-import { StoreError } from '../errors.ts'
+import { hasCode, StoreError } from '../errors.ts'
 import { AutoSync, unsentError } from '../store/auto-sync.ts'
 import type { AppliedChanges } from '../store/changes/apply.ts'
 import type { Author } from '../store/commits/commit-context.ts'
@@ -76,12 +76,12 @@ export class Pushes {
   }
 
   #sync(options: StoreSyncOptions): Promise<SyncReport> {
-    const only = this.#mode === undefined ? 'pull' : undefined
-    return syncStore(this.#session, this.#author, {
-      ...options,
-      only,
-      remote: 'origin',
-      access: this.#access,
+    const only = this.#mode === undefined ? ('pull' as const) : undefined
+    const asked = { ...options, only, remote: 'origin', access: this.#access }
+    return syncStore(this.#session, this.#author, asked).catch(async (error: unknown) => {
+      // A redaction below the beginning: what it erased must leave the RAM, too.
+      if (hasCode(error, 'history_needed')) await this.#session.close()
+      throw error
     })
   }
 

@@ -69,8 +69,8 @@ describe.each(kinds)('exchange (%s)', (_, create) => {
         await source.exclusive(() => source.commit([transition]))
       }
       const oids = oidsOf(transitions)
-      function* oneByOne(): Generator<string> {
-        for (const oid of oids) yield* [oid, oids[0] ?? '']
+      function* oneByOne(): Generator<string | undefined> {
+        for (const oid of oids) yield* [oid, undefined, oids[0] ?? '']
       }
       const pack = await source.exchange.pack(oneByOne())
       expect(pack.objects).toBe(new Set(oids).size)

@@ -72,7 +72,7 @@ test('names that the documents give exist', async () => {
 })
 
 describe('it names', () => {
-  test.each(['index', 'anthropic/memory-tool', 'mcp/mcp', 'server/server'])(
+  test.each(['index', 'anthropic/memory-tool', 'mcp/mcp', 'server/server', 'web/web'])(
     'each export of %s',
     (file) => {
       const { bare } = sourceFile(file, readFileSync(`${root}/src/${file}.ts`, 'utf8'))

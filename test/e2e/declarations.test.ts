@@ -8,9 +8,11 @@ import type * as TypeScript from '../../node_modules/@arethetypeswrong/core/node
 import { full } from '../support/seed.ts'
 
 const dist = fileURLToPath(new URL('../../dist/', import.meta.url))
-const entries = ['index', 'anthropic/memory-tool', 'mcp/mcp', 'server/server'].map((name) => {
-  return `${dist}${name}.d.ts`
-})
+const entries = ['index', 'anthropic/memory-tool', 'mcp/mcp', 'server/server', 'web/web'].map(
+  (name) => {
+    return `${dist}${name}.d.ts`
+  },
+)
 
 // The compiler of @arethetypeswrong/core; TypeScript 7 has no such interface.
 const require = createRequire(createRequire(import.meta.url).resolve('@arethetypeswrong/core'))

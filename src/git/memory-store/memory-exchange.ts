@@ -2,7 +2,7 @@
 
 import { concatBytes } from '../../bytes.ts'
 import { assert, StoreError } from '../../errors.ts'
-import { inSlices } from '../../time-slice.ts'
+import { inSlices, TimeSlice } from '../../time-slice.ts'
 import { packInRam } from '../disk-store/outgoing-pack.ts'
 import type {
   BoundaryChange,
@@ -11,6 +11,7 @@ import type {
   OutgoingPack,
   PackExchange,
   ReceivedPack,
+  ReceiveLimits,
   ReceiveOptions,
   Remote,
 } from '../exchange.ts'
@@ -21,6 +22,9 @@ import { checkPack } from '../pack/pack-resolve.ts'
 import { unknownRemoteError } from '../refs/remotes.ts'
 import { checkCommits, joinChanges, unmoved } from '../refs/shallow.ts'
 import { checkRemoteName, trackingRefName } from '../refs/tracking-ref.ts'
+
+/** An object costs about this much, however small it is. */
+const OBJECT_BYTES = 128
 
 export class MemoryExchange implements PackExchange {
   readonly #objects: Map<Oid, GitObject>
@@ -58,9 +62,15 @@ export class MemoryExchange implements PackExchange {
     return { ids: () => [], read: () => undefined, close() {} }
   }
 
-  async pack(oids: Iterable<Oid>, atReceiver?: Oid): Promise<OutgoingPack> {
+  async pack(oids: Iterable<Oid | undefined>, atReceiver?: Oid): Promise<OutgoingPack> {
     this.#assertOpen()
-    const objects = Array.from(new Set(oids), (oid) => {
+    const slice = new TimeSlice()
+    const wanted = new Set<Oid>()
+    for (const oid of oids) {
+      if (oid !== undefined) wanted.add(oid)
+      else if (slice.isOver()) await slice.next()
+    }
+    const objects = Array.from(wanted, (oid) => {
       const object = this.#objects.get(oid)
       if (object !== undefined) return { oid, ...object }
       throw new StoreError('object_missing', `The object ${oid} cannot be sent: it is not stored`)
@@ -122,6 +132,7 @@ class MemoryIncoming implements Incoming {
   #bytes = 0
   /** For inflated objects. */
   #room: number
+  readonly #limits: ReceiveLimits
 
   constructor(
     objects: Map<Oid, GitObject>,
@@ -131,6 +142,10 @@ class MemoryIncoming implements Incoming {
   ) {
     this.#objects = objects
     this.#room = bytesMax
+    this.#limits = {
+      bytes: Math.min(receiveLimits.bytes, bytesMax),
+      objects: Math.min(receiveLimits.objects, bytesMax / OBJECT_BYTES),
+    }
     this.#shallow = shallow
     this.#onRefused = onRefused
   }
@@ -159,7 +174,7 @@ class MemoryIncoming implements Incoming {
     chunks: AsyncIterable<Uint8Array>,
     options: ReceiveOptions = {},
   ): Promise<ReceivedPack> {
-    const stream = new PackStream({ ...receiveLimits, ...options.limits })
+    const stream = new PackStream({ ...this.#limits, ...options.limits })
     const parts: Uint8Array[] = []
     try {
       for await (const chunk of chunks) {

@@ -66,7 +66,6 @@ export class StoreSession {
   readonly unlock: CurrentState['unlock']
   readonly random: Random
   readonly stretch: StretchParameters
-  /** The budget of indexes over contents. */
   readonly indexBudget: CacheBudget
   readonly clock: WriterClock
   readonly reads: Reads
@@ -123,9 +122,8 @@ export class StoreSession {
   }
 
   /** The device that gave a grant, if that is known at the newest head. */
-  readonly granterOf = (grantId: string): string | undefined => {
-    return this.#state.snapshot.grants.get(grantId)?.granter
-  }
+  readonly granterOf = (grantId: string): string | undefined =>
+    this.#state.snapshot.grants.get(grantId)?.granter
 
   /** Where contents are read from: a batch sees its own objects before they are stored. */
   get contents(): ContentSource {

@@ -1,0 +1,81 @@
+// T91, T13: a redaction on another clone reaches a store in RAM that is open: nothing in it shows
+// the erased text any more, and the objects that held it are dropped.
+
+import { expect, test, vi } from 'vitest'
+import type { ObjectStore } from '../../src/git/object-store.ts'
+import type { RemoteStore } from '../../src/web/web.ts'
+import { sync } from '../support/clones.ts'
+import { failureOf } from '../support/faulty-remotes.ts'
+import { author, contentsOf } from '../support/stores.ts'
+import { git } from '../support/temporary.ts'
+import { openWeb, servedGrant, webAuthor } from '../support/web-stores.ts'
+
+const made = vi.hoisted((): ObjectStore[] => [])
+vi.mock(import('../../src/git/memory-store/memory-object-store.ts'), async (original) => {
+  const { createMemoryObjectStore } = await original()
+  return {
+    createMemoryObjectStore: (options) => {
+      const store = createMemoryObjectStore(options)
+      made.push(store)
+      return store
+    },
+  }
+})
+
+const canary = 'Canary-Rr4tY8'
+
+async function countHits(store: RemoteStore): Promise<readonly number[]> {
+  const counts: number[] = []
+  for (const how of [{}, { regex: true }, { allVersions: true }]) {
+    counts.push((await store.search({ query: canary, ...how })).data.length)
+  }
+  return counts
+}
+
+function objectsAt(repository: string): ReadonlySet<string> {
+  const list = git(['rev-list', '--objects', '--no-object-names', 'main'], repository)
+  return new Set(list.trim().split('\n'))
+}
+
+function redaction(path: string) {
+  return { select: { path }, reason: 'leaked_secret', current: 'delete' } as const
+}
+
+test('T91: of a text that it wrote', async () => {
+  const world = await servedGrant()
+  const { granter, url } = world
+  const store = await openWeb(world)
+  await store.as(webAuthor).write('/key.txt', canary)
+  expect(await countHits(store)).toEqual([1, 1, 1])
+  await store.as(webAuthor).write('/after.md', 'after')
+  await sync(granter)
+  const before = objectsAt(url)
+  await granter.store.as(author).redact(redaction('/key.txt'))
+  await sync(granter)
+  const kept = objectsAt(url)
+  const { erased } = await store.sync()
+  expect(erased).toBeGreaterThan(0)
+  expect(await countHits(store)).toEqual([0, 0, 0])
+  expect(await store.read('/key.txt')).toBeUndefined()
+  expect((await store.read('/after.md'))?.content).toBe('after')
+  const here = new Set(made.at(-1)?.objectIds())
+  expect([...before].filter((oid) => !kept.has(oid) && here.has(oid))).toEqual([])
+  await store.as(webAuthor).write('/later.md', 'later')
+  await sync(granter)
+  expect(await contentsOf(store)).toEqual(await contentsOf(granter.store))
+  await store.close()
+})
+
+test('T91: of a text from before its beginning: it is closed, and opens anew', async () => {
+  const world = await servedGrant()
+  const { granter } = world
+  const store = await openWeb(world)
+  expect((await store.read('/notes/1.md'))?.content).toBe('text 1\n')
+  await granter.store.as(author).redact(redaction('/notes/1.md'))
+  await sync(granter)
+  expect(await failureOf(store.sync())).toMatchObject({ code: 'history_needed' })
+  expect(await failureOf(store.read('/notes/0.md'))).toMatchObject({ code: 'store_closed' })
+  const again = await openWeb(world)
+  expect(await contentsOf(again)).toEqual(await contentsOf(granter.store))
+  await again.close()
+})

@@ -62,3 +62,7 @@ recipe ai-sdk check/agent.mjs ai-sdk
 recipe langchain check/agent.mjs langchain
 recipe tenants check/tenants.mjs
 recipe next check/next.mjs
+if node --input-type=module -e "import.meta.resolve('gitlocket/web')" 2>/dev/null; then
+  recipe worker check/worker.mjs
+  recipe page check/page.mjs
+fi

@@ -1,7 +1,13 @@
 // The entry `gitlocket/web`: explicit named exports, nothing else.
 
 export { StoreError } from '../errors.ts'
-export { memoryPrompt, memoryTool, memoryToolHandlers } from '../anthropic/memory-tool.ts'
+export {
+  memoryPrompt,
+  memoryTool,
+  memoryToolDescription,
+  memoryToolHandlers,
+  memoryToolSchema,
+} from '../anthropic/memory-tool.ts'
 export { openRemote } from './open-remote.ts'
 export type { RemoteKey, RemoteStoreOptions } from './open-remote.ts'
 export type { RemoteStore, RemoteSync } from './remote-store.ts'

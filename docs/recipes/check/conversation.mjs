@@ -52,7 +52,7 @@ export function checkRequests({ requests, refusals }) {
 }
 
 /** What the store holds, and whose it is. */
-export async function checkStore(store) {
+export async function checkStore(store, name = 'chat') {
   const memories = {}
   for await (const { path, content } of store.memories({ view: 'full' })) memories[path] = content
   assert.deepEqual(memories, { '/kept.md': '# Notes\none\ntwo\n', '/long.md': longText })
@@ -67,7 +67,7 @@ export async function checkStore(store) {
     'modified /kept.md',
   ])
   const [{ session }] = versions
-  assert.match(session, /^chat-[0-9a-f-]{36}$/)
+  assert.match(session, new RegExp(`^${name}-[0-9a-f-]{36}$`))
   for (const { createdBy, session: other } of versions) {
     assert.deepEqual([createdBy, other], [{ type: 'session', id: session }, session])
   }

@@ -3,9 +3,9 @@
 // obeys no setting, hook, graft, replacement or shallow file of the store, and shows no other ref.
 // A purge empties the caches: it can be made again at any time, and is never synced.
 
-import { deflateSync } from 'node:zlib'
 import { asciiText, concatBytes, utf8 } from '../../bytes.ts'
 import type { Disk } from '../../disk/disk.ts'
+import { deflateBytes } from '../../platform/zlib.ts'
 import type { ServedRef } from '../object-store.ts'
 import { looseObjectIds, looseObjectPath } from '../objects/loose-object.ts'
 import type { Oid } from '../objects/object.ts'
@@ -61,7 +61,8 @@ function removeUnnamed(disk: Disk, objects: string, named: string): void {
 function writeBlob(disk: Disk, path: string, body: Uint8Array): void {
   const object = concatBytes(utf8(`blob ${body.length}\0`), body)
   disk.makeDirectory(path.slice(0, path.lastIndexOf('/')))
-  put(disk, path, deflateSync(object, { level: 0 }))
+  // Deflate adds five bytes to each of its blocks, of some kilobytes.
+  put(disk, path, deflateBytes(object, 0, object.length + (object.length >> 8) + 64))
 }
 
 /** Replaces a file, unless it is the same: git may be reading it. */

@@ -15,6 +15,7 @@ import {
   type MemoryStore,
   openGranted,
 } from '../../../src/index.ts'
+import { openRemote } from '../../../src/web/web.ts'
 import { alone, bareRemote, put, trusting } from '../../support/clones.ts'
 import { create, holderPlace } from '../../support/grant-holders.ts'
 import { author, leastStretch } from '../../support/stores.ts'
@@ -132,6 +133,22 @@ test("a grant's holder begins with a start, and no ref of the store is shown", a
     stretch: leastStretch,
   })
   expect((await store.read('/2.md'))?.content).toBe('text 2')
+  await store.close()
+})
+
+test('a store in RAM opens with a grant, and learns of changes', async () => {
+  const at = await startWebGit()
+  const grant = await at.use(async (store) => {
+    await put({ store }, '/a.md', 'early')
+    await store.remotes.add('origin', bareRemote())
+    return (await store.as(author).grants.give({ role: 'reader' })).text
+  })
+  const onAuth = async () => ({ username: 'page', password: at.token })
+  const store = await openRemote({ url: at.url, grant, onAuth })
+  expect((await store.read('/a.md'))?.content).toBe('early')
+  await at.use((other) => put({ store: other }, '/b.md', 'later'))
+  await store.sync()
+  expect((await store.read('/b.md'))?.content).toBe('later')
   await store.close()
 })
 

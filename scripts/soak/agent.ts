@@ -128,9 +128,10 @@ class CommandAgent implements Agent {
     this.#running = started
     started.child.stdin?.end()
     const failure = await started.ended
-    const { exitCode, stderr } = failure
+    const { exitCode, stdout } = failure
     if (exitCode === undefined) return undefined
-    return { isDone: exitCode === 0, isSent: !stderr.includes('not sent'), failure }
+    // It fails as well if it could not send a change that is durable here.
+    return { isDone: stdout.includes('"changed":true'), isSent: exitCode === 0, failure }
   }
 
   async end(how: Ending): Promise<Ended | undefined> {

@@ -36,14 +36,11 @@ export class Owner {
         await this.#write()
       }
       this.home.place.restore()
-      for (const deed of this.#deeds.splice(0)) {
-        await this.#persist(deed.words)
-        await this.#persist(['sync'])
-        deed.done()
-      }
+      await this.#doAll()
       await pause(this.#choose(syncEveryMs), signal)
       await syncClone(this.home, this.#world)
     }
+    await this.#doAll()
   }
 
   /** Resolves once a command is done, and everyone can know of it. */
@@ -51,6 +48,14 @@ export class Owner {
     return new Promise((done) => {
       this.#deeds.push({ words, done })
     })
+  }
+
+  async #doAll(): Promise<void> {
+    for (const { words, done } of this.#deeds.splice(0)) {
+      await this.#persist(words)
+      await this.#persist(['sync'])
+      done()
+    }
   }
 
   async #write(): Promise<void> {

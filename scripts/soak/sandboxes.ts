@@ -171,7 +171,6 @@ function follow(
   }
   const all = Promise.all([redaction, rotation, end()])
   return async () => {
-    if (done.length < 3) throw new Error(`Only this was done: ${done.join(', ')}`)
     await all
     return done.join(', ')
   }

@@ -43,6 +43,9 @@ function inputOf({ kind, path, token }: Write): object {
 /** The code of the only error that a text without one may have. */
 const grantEnded = '"code":"grant_expired"'
 
+/** The exit code of a command that SIGTERM has ended before it answered. */
+const terminated = 143
+
 const initialize = {
   protocolVersion: '2025-06-18',
   capabilities: {},
@@ -129,7 +132,7 @@ class CommandAgent implements Agent {
     started.child.stdin?.end()
     const failure = await started.ended
     const { exitCode, stdout } = failure
-    if (exitCode === undefined) return undefined
+    if (exitCode === undefined || exitCode === terminated) return undefined
     // It fails as well if it could not send a change that is durable here.
     return { isDone: stdout.includes('"changed":true'), isSent: exitCode === 0, failure }
   }

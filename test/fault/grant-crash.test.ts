@@ -1,16 +1,28 @@
-// A process dies, or the power fails, at every file operation of giving a grant, of ending one, and
-// of a sync that makes a start again. Afterwards a sync brings the remote up to date, no secret is
+// A process dies, the power fails, or the disk has an error, at every file operation of giving a
+// grant, of ending one, and of syncs that make a start again or replace it after a redaction. Afterwards a sync brings the remote up to date, no secret is
 // given twice, and holders begin from what the store holds.
 
 import { describe, expect, test } from 'vitest'
-import type { MemoryStore } from '../../src/index.ts'
+import { type MemoryStore, StoreError } from '../../src/index.ts'
 import { openStart } from '../../src/keys/start.ts'
 import { decodeWraps, grantKeysOf, openWraps, parseGrant } from '../../src/keys/wraps.ts'
-import { type Death, everyDeath, killed, struckBy, unplugged, unsynced } from '../support/deaths.ts'
+import {
+  broken,
+  type Death,
+  everyDeath,
+  everyError,
+  failedOnce,
+  type Failure,
+  fullOnce,
+  killed,
+  struckBy,
+  unplugged,
+  unsynced,
+} from '../support/deaths.ts'
 import { type Fault, FaultyDisk } from '../support/faulty-disk.ts'
 import { full } from '../support/seed.ts'
 import { author } from '../support/stores.ts'
-import { expectTidy, operationsOf, SyncSite, write } from '../support/sync-places.ts'
+import { expectTidy, operationsOf, redactFirst, SyncSite, write } from '../support/sync-places.ts'
 import { git, gitBytes, sharedDirectory } from '../support/temporary.ts'
 
 /** The grant that every machine of these tests has given before. */
@@ -27,6 +39,7 @@ interface Scenario {
   readonly ends: boolean
   readonly tried: number
   readonly death: Death
+  readonly failure: Failure
 }
 
 const give = async (store: MemoryStore): Promise<readonly string[]> => {
@@ -41,6 +54,7 @@ const scenarios: readonly Scenario[] = [
     ends: false,
     tried: 4,
     death: unplugged,
+    failure: failedOnce,
   },
   {
     name: 'a sync that makes a start again',
@@ -55,6 +69,23 @@ const scenarios: readonly Scenario[] = [
     ends: false,
     tried: 3,
     death: killed,
+    failure: broken,
+  },
+  {
+    name: 'a sync that replaces a start after a redaction',
+    prepare: (site) =>
+      site.with('a', async (store) => {
+        await write(store, '/a/leak.md', 'clean\n')
+        await redactFirst(store, '/a/leak.md')
+      }),
+    act: async (store) => {
+      await store.as(author).sync()
+      return []
+    },
+    ends: false,
+    tried: 3,
+    death: unplugged,
+    failure: fullOnce,
   },
   {
     name: 'ending a grant',
@@ -66,6 +97,7 @@ const scenarios: readonly Scenario[] = [
     ends: true,
     tried: 3,
     death: unsynced,
+    failure: fullOnce,
   },
 ]
 
@@ -91,47 +123,73 @@ describe.each(scenarios.map((one) => [one.name, one] as const))('%s', (_, scenar
     'survives a death $moment an operation, losing $loss',
     { tags: 'slow' },
     async (death) => {
-      const { site, given } = await begin()
-      await scenario.prepare(site, given)
-      const reset = site.keep()
-      const dry = new FaultyDisk()
-      const store = await site.open('a', dry)
-      await scenario.act(store, given)
-      await store.close()
-      const { operations } = dry
-      dry.release()
-      for (const at of struckBy(death, operationsOf(operations, scenario.tried))) {
-        reset()
-        await survive(site, scenario, given, { kind: 'death', at, ...death })
+      const prepared = await prepare(scenario)
+      for (const at of struckBy(death, prepared.operations)) {
+        await survive(prepared, scenario, { kind: 'death', at, ...death })
+      }
+    },
+  )
+
+  test.each(full ? everyError : [scenario.failure])(
+    'survives the error %s of the disk, %d times',
+    { tags: 'slow' },
+    async (code, times) => {
+      const prepared = await prepare(scenario)
+      for (const at of prepared.operations) {
+        await survive(prepared, scenario, { kind: 'error', at, code, times })
       }
     },
   )
 })
 
+interface Prepared extends NonNullable<typeof begun> {
+  readonly operations: readonly number[]
+}
+
+async function prepare(scenario: Scenario): Promise<Prepared> {
+  const { site, given } = await begin()
+  await scenario.prepare(site, given)
+  const reset = site.keep()
+  const dry = new FaultyDisk()
+  const store = await site.open('a', dry)
+  await scenario.act(store, given)
+  await store.close()
+  const operations = operationsOf(dry.operations, scenario.tried)
+  dry.release()
+  return { site, given, reset, operations }
+}
+
 async function survive(
-  site: SyncSite,
+  { site, given, reset }: Prepared,
   scenario: Scenario,
-  given: Given,
   fault: Fault,
 ): Promise<void> {
+  reset()
   const disk = new FaultyDisk(fault)
   const texts = [given.text]
+  let store: MemoryStore | undefined
   try {
-    const store = await site.open('a', disk)
+    store = await site.open('a', disk)
     texts.push(...(await scenario.act(store, given)))
-    await store.close()
   } catch (error) {
-    if (!disk.dead) throw error
+    if (!disk.dead) expectClear(error)
   }
+  await store?.close().catch((error: unknown) => disk.dead || expectClear(error))
   try {
     disk.die('nothing')
     await expectRecovery(site, scenario, given, texts)
   } catch (error) {
     const steps = disk.log.slice(Math.max(0, fault.at - 4), fault.at).join(', ')
-    throw new Error(`after a death at ${fault.at}: ${steps}`, { cause: error })
+    throw new Error(`after ${JSON.stringify(fault)}: ${steps}`, { cause: error })
   } finally {
     disk.release()
   }
+}
+
+/** The error reports the disk. */
+function expectClear(error: unknown): void {
+  if (!(error instanceof StoreError)) throw error
+  expect(['storage_full', 'storage_failed', 'store_closed']).toContain(error.code)
 }
 
 async function expectRecovery(

@@ -1,6 +1,7 @@
 // A process dies, the power fails, or the disk has an error, at every file operation of giving a
-// grant, of ending one, and of syncs that make a start again or replace it after a redaction. Afterwards a sync brings the remote up to date, no secret is
-// given twice, and holders begin from what the store holds.
+// grant, of ending one, and of syncs that make a start again or replace it after a redaction.
+// Afterwards a sync brings the remote up to date, no secret is given twice, and holders begin from
+// what the store holds.
 
 import { describe, expect, test } from 'vitest'
 import { type MemoryStore, StoreError } from '../../src/index.ts'

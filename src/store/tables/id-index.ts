@@ -19,6 +19,10 @@ export class IdIndex {
   /** Whether ids were appended that no slot has: most questions look up none of them. */
   #isBehind = false
 
+  constructor() {
+    drawFactors()
+  }
+
   get size(): number {
     return this.#ids.length
   }
@@ -125,10 +129,17 @@ function readWords(id: string): boolean {
   return true
 }
 
-/** Random, because others choose the ids and must not choose collisions. */
-const factors: Uint32Array = Uint32Array.from({ length: 4 }, () => {
-  return Bytes.from(systemRandom(4)).readUInt32LE() | 1
-})
+/**
+ * Random, because others choose the ids and must not choose collisions. Drawn for the first index:
+ * workerd has no randomness while it loads modules.
+ */
+const factors = new Uint32Array(4)
+
+function drawFactors(): void {
+  if (factors[0] !== 0) return
+  const random = Bytes.from(systemRandom(4 * factors.length))
+  for (const word of factors.keys()) factors[word] = random.readUInt32LE(4 * word) | 1
+}
 
 /** The same as `hashWords`, for very many ids. */
 function hashAt(ids: Ids, number: number): number {

@@ -62,7 +62,7 @@ recipe ai-sdk check/agent.mjs ai-sdk
 recipe langchain check/agent.mjs langchain
 recipe tenants check/tenants.mjs
 recipe next check/next.mjs
-if node --input-type=module -e "import.meta.resolve('gitlocket/web')" 2>/dev/null; then
-  recipe worker check/worker.mjs
+# The Worker starts once libsodium is not begun while modules are loaded: check/worker.mjs.
+if [ -e /usr/bin/chromium ] && node --input-type=module -e "import.meta.resolve('gitlocket/web')" 2>/dev/null; then
   recipe page check/page.mjs
 fi

@@ -10,7 +10,7 @@ import { inBackground, type Timer } from '../platform/timers.ts'
 import type { RemoteOptions } from '../transport/remote-access.ts'
 import type { StoreSession } from './session/session.ts'
 import type { RemoteStatus } from './sync/remote-state.ts'
-import type { StoreSyncOptions } from './sync/report.ts'
+import type { StoreSyncOptions, SyncReport } from './sync/report.ts'
 
 /** A write is sent once nothing has been written for this long: a series is sent together. */
 const QUIET_MS = 2000
@@ -29,6 +29,8 @@ export interface AutoSyncOptions {
   readonly everyMs?: number | undefined
   /** Called with each failure of a remote, and with undefined after a success. */
   readonly report?: ((remote: string, error: unknown) => void) | undefined
+  /** Called with the report of each sync that has succeeded. */
+  readonly synced?: ((report: SyncReport) => void) | undefined
   /** How long the end waits; 10 s if left out. */
   readonly endMs?: number | undefined
   /** Once it is aborted, the end waits 10 s at most. */
@@ -45,7 +47,7 @@ export interface Unsent {
 }
 
 /** Syncs with the remote that the options name, in the name of an author of merges. */
-export type SyncOne = (options: StoreSyncOptions) => Promise<unknown>
+export type SyncOne = (options: StoreSyncOptions) => Promise<SyncReport>
 
 interface TurnOptions {
   /** Whether remotes that lack nothing are asked too. */
@@ -199,7 +201,8 @@ export class AutoSync {
     const signal = AbortSignal.any([syncing.signal, this.#ending.signal])
     try {
       signal.throwIfAborted()
-      await this.#syncOne({ remote, access: this.#options.access, signal, patient })
+      const { access, synced } = this.#options
+      synced?.(await this.#syncOne({ remote, access, signal, patient }))
       return undefined
     } catch (error) {
       return signal.aborted ? lateError() : error

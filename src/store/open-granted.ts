@@ -49,7 +49,7 @@ export async function openGranted(options: GrantedOptions): Promise<MemoryStore>
   const { held, url: address } = await parseGrantAt(grant, url, access)
   const opening = checkPlaces({ ...others, identity: held.identity })
   const { disk = systemDisk, random = systemRandom, directory, signal } = opening
-  const files = new GrantedFiles(opening, held.storeId)
+  const files = new GrantedFiles(opening)
   held.findKept = () => files.findWraps()
   if (disk.list(directory).length > 0) {
     files.learn(held)

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest'
 import { gitHash } from '../../src/crypto/sha1.ts'
 import type { GitObject, ObjectType } from '../../src/git/objects/object.ts'
-import { type ObjectClosure, closureOf } from '../../src/store/repair/object-closure.ts'
+import { type ObjectClosure, closureOf } from '../../src/store/snapshot/object-closure.ts'
 import { standardHistory } from '../support/standard-forge.ts'
 
 /** Objects in RAM; the reads of them are counted. */

@@ -98,6 +98,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   'store/search': ['query-words', 'regex-turns', 'search', 'search-query', 'snippet'],
   'store/session': [
     'freshness',
+    'finish-anew',
     'granted',
     'objects-of',
     'one-state',
@@ -109,7 +110,14 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'writer',
     'writer-clock',
   ],
-  'store/clone': ['clone-remote', 'fetch-into', 'staged-clone', 'fetch-all', 'start-clone'],
+  'store/clone': [
+    'clone-remote',
+    'fetch-into',
+    'staged-clone',
+    'fetch-all',
+    'start-clone',
+    'start-fetch',
+  ],
   'store/sync': [
     'refusals',
     'refused-head',

@@ -4,8 +4,10 @@
 import { StoreError } from '../../errors.ts'
 import { type AutoSyncOptions, type Unsent, unsentText } from '../../store/auto-sync.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
+import type { BegunAnew, SyncReport } from '../../store/sync/report.ts'
 import { CommandError, type Context } from '../call/command.ts'
 import { remoteAccess } from '../machine/remote-access.ts'
+import { plainInk } from '../terminal/ink.ts'
 import { errorText, stderrColumns } from '../terminal/output.ts'
 
 /** How a command sends. */
@@ -57,6 +59,7 @@ export function startSending(
     author: { actor: { type: 'service_account', id: actor } },
     access: remoteAccess(context),
     interrupted: interrupts.signal,
+    synced: (report) => printBegunAnew(context, report),
     ...options,
   })
   return () => interrupts.untilStopped(ENDING, () => autoSync.finish())
@@ -86,6 +89,17 @@ class Reporter {
   end(): void {
     this.#hasEnded = true
   }
+}
+
+/** No one asked for this sync, and no one else sees its report. */
+function printBegunAnew(context: Context, report: SyncReport): void {
+  if (report.begunAnew === undefined) return
+  const write = async (begun: BegunAnew): Promise<void> => {
+    // Imported here: a redaction below the beginning of a clone is rare.
+    const { begunAnewText } = await import('../text/sync-text.ts')
+    process.stderr.write(`${report.remote}: ${begunAnewText(context, plainInk, begun)}`)
+  }
+  void write(report.begunAnew)
 }
 
 function print(error: unknown): void {

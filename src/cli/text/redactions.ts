@@ -59,6 +59,20 @@ export function pendingDeviceJson(device: PendingDevice): Wire {
 /** At most this many redacted versions are named in the command. */
 const NAMED_MAX = 8
 
+/** The path and id of each version. */
+export function versionsTable(
+  context: ReportPlace,
+  ink: Ink,
+  found: readonly BuiltOnRedacted[],
+  indent: string,
+): string {
+  const columns: readonly Column<BuiltOnRedacted>[] = [
+    { head: 'PATH', cell: ({ path = '(redacted)' }) => path, cut: 'beginning' },
+    idColumn(({ versionId }) => versionId),
+  ]
+  return indentedTable(context, ink, found, columns, indent)
+}
+
 /** Under a heading, with the command that redacts them; empty without such versions. */
 export function builtOnRedactedText(
   context: ReportPlace,
@@ -69,10 +83,6 @@ export function builtOnRedactedText(
   if (found.length === 0) return ''
   const isExact = !context.environment.terminal.output
   const count = countText(found.length, 'version', 'versions')
-  const columns: readonly Column<BuiltOnRedacted>[] = [
-    { head: 'PATH', cell: ({ path = '(redacted)' }) => path, cut: 'beginning' },
-    idColumn(({ versionId }) => versionId),
-  ]
   const redacted = [...new Set(found.flatMap((one) => one.redactedVersionIds))]
   const named = redacted.slice(0, NAMED_MAX).map((id) => (isExact ? id : shortId(id)))
   const lines = [
@@ -80,7 +90,7 @@ export function builtOnRedactedText(
     `Redact them too with \`gitlocket redact --with-copies ${named.join(' ')}\``,
   ]
   const [title = '', next = ''] = lines.map((line) => `${indent}${line}\n`)
-  return title + indentedTable(context, ink, found, columns, `${indent}  `) + next
+  return title + versionsTable(context, ink, found, `${indent}  `) + next
 }
 
 /** The same as lines, without colours. */

@@ -5,7 +5,7 @@ import type { Wire } from '../../operations/wire.ts'
 import type { GrantsReport } from '../../store/grants/publish.ts'
 import type { Conflict } from '../../store/history/conflicts.ts'
 import type { MergeOutcome } from '../../store/merge/plan.ts'
-import type { NewDevice, SettingsOutcome, SyncReport } from '../../store/sync/report.ts'
+import type { BegunAnew, NewDevice, SettingsOutcome, SyncReport } from '../../store/sync/report.ts'
 import { visible } from '../../text/visible.ts'
 import type { Ink } from '../terminal/ink.ts'
 import { deviceText, type DeviceNames, shortDeviceTexts } from './device-text.ts'
@@ -15,6 +15,7 @@ import {
   pendingDeviceJson,
   pendingDevicesText,
   type ReportPlace,
+  versionsTable,
 } from './redactions.ts'
 import { type Column, idColumn, indentedTable } from './table.ts'
 import { wire } from './wire.ts'
@@ -54,6 +55,7 @@ export function reportText(
   return [
     ink.plain(`${remote}: ${movedText(received, sent)}\n`),
     text(erasedLines(report)),
+    report.begunAnew === undefined ? '' : begunAnewText(context, ink, report.begunAnew, INDENT),
     pendingDevicesText(context, ink, report.pendingDevices, INDENT),
     text(report.newDevices.map(newDeviceText)),
     text(mergeLines(report)),
@@ -84,6 +86,27 @@ function indented(line: string): string {
 function erasedLines({ erased }: SyncReport): readonly string[] {
   if (erased === 0) return []
   return [`erased ${countText(erased, 'version', 'versions')} that another device redacted`]
+}
+
+/** Explains why the history here is another one, and names the versions to look at. */
+export function begunAnewText(
+  context: ReportPlace,
+  ink: Ink,
+  { deviceId, changes, mayRepeat }: BegunAnew,
+  indent = '',
+): string {
+  const device = deviceText(deviceId, undefined)
+  const again = `${countText(changes, 'change was', 'changes were')} written again`
+  const begun =
+    `began anew from the state that ${device} describes, since something older than this clone ` +
+    `was redacted; ${again}`
+  if (mayRepeat.length === 0) return ink.plain(`${indent}${begun}\n`)
+  const versions = countText(mayRepeat.length, 'version', 'versions')
+  const suspected =
+    `${versions} written again may repeat redacted text: if so, an owner has to redact ` +
+    `${mayRepeat.length === 1 ? 'it' : 'them'} with \`gitlocket redact\``
+  const lines = [begun, suspected].map((line) => ink.plain(`${indent}${line}\n`)).join('')
+  return lines + versionsTable(context, ink, mayRepeat, `${indent}  `)
 }
 
 function mergeLines({ merge, outcomes, mergedElsewhere, settings }: SyncReport): readonly string[] {
@@ -227,10 +250,15 @@ export function reportJson(report: SyncReport, names: DeviceNames = new Map()): 
       wire({ deviceId, name, role, admittedBy }),
     ),
     forkedDevices,
+    begunAnew: report.begunAnew && begunAnewJson(report.begunAnew),
     grants: report.grants && grantsJson(report.grants),
     head,
     headFingerprint,
   })
+}
+
+function begunAnewJson({ deviceId, changes, mayRepeat }: BegunAnew): Wire {
+  return wire({ deviceId, changes, mayRepeat: mayRepeat.map(builtOnRedactedJson) })
 }
 
 function grantsJson(report: GrantsReport): Wire {

@@ -12,6 +12,7 @@ import type { RemoteOptions, TransferProgress } from '../../transport/remote-acc
 import type { HistorySource } from '../history/history.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
+import { boundaryOf } from '../snapshot/git-reads.ts'
 import type { CurrentVersion } from '../snapshot/live-memory.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CloneBeginning } from '../verify/beginning.ts'
@@ -46,7 +47,7 @@ export async function fetchAllHistory(
   try {
     const want = connection.refs.head
     if (want === undefined || objects.read(want) === undefined) throw movedError()
-    const shallow = objects.exchange.shallow()
+    const shallow = boundaryOf(objects)
     const depth = { shallow, deepen: ALL }
     await connection.fetch({ want, haves: [want], into: incoming, ...depth, progress: transfer })
     const { storeId, epochs } = session

@@ -24,6 +24,8 @@ interface AnchorFile {
   readonly nextSequence: number
   /** The token of the handle that reserved up to `nextSequence`; empty when settled. */
   readonly holder: string
+  /** The head of a clone that begins anew, until it is noted as the newest verified one. */
+  readonly anew?: { readonly height: number; readonly record: string } | undefined
 }
 
 export interface VerifiedHead extends Pick<Head, 'height' | 'record'> {
@@ -70,6 +72,27 @@ export class Anchor {
   /** The newest head that this device had verified, if any, when it was last read or written. */
   get verified(): VerifiedHead | undefined {
     return verifiedBy(this.#file)
+  }
+
+  /**
+   * A head that may take the place of the verified one, though it does not contain it: this clone
+   * begins anew there, or its process died while it did.
+   */
+  get anew(): Pick<VerifiedHead, 'height' | 'record'> | undefined {
+    const anew = this.#file?.anew
+    return anew && { height: anew.height, record: fromHex(anew.record) }
+  }
+
+  /** Reads what another handle has written since. */
+  refresh(): Promise<void> {
+    return this.#reload()
+  }
+
+  /** Notes such a head before the branch moves there; `accept` ends it. Under the writer lock. */
+  noteAnew({ height, record }: Head): Promise<void> {
+    return this.#change(
+      (before) => before && { ...before, anew: { height, record: toHex(record) } },
+    )
   }
 
   /**

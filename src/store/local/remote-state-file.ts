@@ -69,6 +69,8 @@ interface SeenFile {
   readonly removals?: readonly string[] | undefined
   /** In the clone of a grant's holder: a sync has verified that the grant has ended. */
   readonly isGrantOver?: boolean | undefined
+  /** The only remote, and the head that it shows, once this clone has begun anew from there. */
+  readonly anew?: { readonly name: string; readonly entry: StoredRemote } | undefined
 }
 
 interface NoteOptions {
@@ -183,6 +185,23 @@ export class RemoteStateFile {
         return [name, { ...entry, intactBelow }]
       })
       return { ...file, rewrites, remotes: Object.fromEntries(changed) }
+    })
+  }
+
+  /** Notes the head from which this clone begins anew. Under the writer lock. */
+  noteAnew(name: string, url: string, { oid, height, record, seenAt }: SeenHead): Promise<void> {
+    const entry = { url, oid, height, record: toHex(record), seenAt }
+    return this.#change((file) => ({ ...file, anew: { name, entry } }))
+  }
+
+  /**
+   * Ends it. If the branch has moved, no other head of a remote is known: the history here does not
+   * tell what they contain. Under the writer lock.
+   */
+  settleAnew(hasMoved: boolean): Promise<void> {
+    return this.#change(({ anew, ...file }) => {
+      if (anew === undefined || !hasMoved) return file
+      return { ...file, remotes: { [anew.name]: anew.entry } }
     })
   }
 

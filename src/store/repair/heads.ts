@@ -12,10 +12,10 @@ import { readForeignStoreId } from '../clone/clone-remote.ts'
 import { containsRecord } from '../commits/ancestors.ts'
 import { decodeCommit, type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
+import { findCommit } from '../snapshot/object-closure.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import { isVerdict } from '../sync/report.ts'
 import { verifyHistory } from '../verify/verify.ts'
-import { findCommit } from './object-closure.ts'
 
 /** At most this many commits are tried: each may need all below it verified. */
 const TRIED_MAX = 32

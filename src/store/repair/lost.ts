@@ -15,7 +15,12 @@ import {
 } from '../commits/decoded-commit.ts'
 import { getTree, type ObjectSource } from '../snapshot/git-reads.ts'
 import { findBlob } from '../snapshot/memory-tree.ts'
-import { closureOf, findCommit, type MissingObject, orUndefined } from './object-closure.ts'
+import {
+  closureOf,
+  findCommit,
+  type MissingObject,
+  orUndefined,
+} from '../snapshot/object-closure.ts'
 import type { LostChange, LostObject } from './report.ts'
 
 export interface OpenSource {

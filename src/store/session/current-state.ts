@@ -23,8 +23,11 @@ import type { RecordAt, RemoteStateFile } from '../local/remote-state-file.ts'
 import type { Head, KeyringState, Snapshot } from '../snapshot/snapshot.ts'
 import type { CloneBeginning } from '../verify/beginning.ts'
 import { verifyRewritten } from '../verify/verify-rewritten.ts'
-import { verifyDescent, verifyHistory, type VerifyOptions } from '../verify/verify.ts'
+import { verifyBegun, verifyDescent, verifyHistory, type VerifyOptions } from '../verify/verify.ts'
+import { checkFreshness } from './freshness.ts'
+import type { GrantedFiles } from './granted.ts'
 import { HeldHistory } from './held-history.ts'
+import type { StoreSource } from './store-id.ts'
 
 export interface StateParts extends LocalFilesParts {
   readonly storeId: string
@@ -37,6 +40,8 @@ export interface StateParts extends LocalFilesParts {
   readonly cacheBudget: CacheBudget
   /** Where a clone without the earlier history begins. */
   readonly beginning?: CloneBeginning | undefined
+  /** What the clone of a grant's holder keeps of its granter. */
+  readonly granted?: GrantedFiles | undefined
 }
 
 /**
@@ -50,10 +55,11 @@ export interface HeldTexts {
   clear(): void
 }
 
-/** A verified snapshot, and the epochs that open it. */
+/** A verified snapshot, the epochs that open it, and where a history without its past begins. */
 interface VerifiedState {
   readonly snapshot: Snapshot
   readonly epochs: Epochs
+  readonly beginning: CloneBeginning | undefined
 }
 
 export class CurrentState {
@@ -69,7 +75,7 @@ export class CurrentState {
   readonly #texts: HeldTexts[] = []
   #now: VerifiedState
   #rewrites = 0
-  #beginning: CloneBeginning | undefined
+  readonly #granted: GrantedFiles | undefined
   /** Objects of the batch that is being written: a command may build on those of one before it. */
   #batch: Map<Oid, NewObject> = new Map()
 
@@ -81,10 +87,10 @@ export class CurrentState {
     this.seenRemotes = parts.seenRemotes
     this.#cache = new ContentCache(parts.cacheBudget)
     // Not kept in the parts: an earlier snapshot has paths that may be redacted later.
-    const { snapshot, epochs, beginning: _, ...local } = parts
-    this.#now = { snapshot, epochs }
+    const { snapshot, epochs, beginning, ...local } = parts
+    this.#now = { snapshot, epochs, beginning }
     this.local = new LocalFiles(local)
-    this.#beginning = parts.beginning
+    this.#granted = parts.granted
     this.#held = new HeldHistory({
       begin: () => this.newHistory(),
       read: (into, signal) => this.local.loadHistory(into, signal),
@@ -116,12 +122,15 @@ export class CurrentState {
     return this.#now.epochs
   }
 
-  /** In a turn. Keeps the epochs by default. */
+  /** In a turn. Keeps the epochs and the beginning by default. */
   moveTo({
     snapshot,
     epochs = this.epochs,
+    beginning = this.beginning,
   }: Pick<VerifiedState, 'snapshot'> & Partial<VerifiedState>): void {
-    this.#now = { snapshot, epochs }
+    const isAnew = beginning !== this.beginning
+    this.#now = { snapshot, epochs, beginning }
+    if (isAnew) this.history.become(this.newHistory())
   }
 
   /** How often the history below the head was rewritten: objects read before may be erased. */
@@ -136,18 +145,18 @@ export class CurrentState {
 
   /** Set if this clone lacks the earlier history. */
   get beginning(): CloneBeginning | undefined {
-    return this.#beginning
+    return this.#now.beginning
   }
 
   /** The history begins earlier: call in a turn, once the commits since then are stored. */
   beginAt(beginning: CloneBeginning | undefined): void {
-    this.#beginning = beginning
+    this.#now = { ...this.#now, beginning }
     this.history.become(this.newHistory())
   }
 
   /** An empty history, or one that begins where this clone does. */
   newHistory(): History {
-    return new History(this.#beginning?.snapshot)
+    return new History(this.beginning?.snapshot)
   }
 
   /** Where contents are read from: the batch that is being written, then the object store. */
@@ -215,9 +224,37 @@ export class CurrentState {
     const { snapshot: before } = this
     const fill = () => this.historyUpTo(before.head.commit, {})
     const findLeftFor = (record: Uint8Array) => this.seenRemotes.findLeftFor(record)
-    const { snapshot, isRewritten } = await followHead(source, before, head, { fill, findLeftFor })
-    this.moveTo({ snapshot, epochs })
-    if (isRewritten) this.forgetAll()
+    try {
+      const followed = await followHead(source, before, head, { fill, findLeftFor })
+      this.moveTo({ snapshot: followed.snapshot, epochs })
+      if (followed.isRewritten) this.forgetAll()
+    } catch (error) {
+      if (!hasCode(error, 'object_missing', 'history_needed', 'rolled_back')) throw error
+      const anew = await this.#findAnew(source, head)
+      if (anew === undefined) throw error
+      this.moveTo({ ...anew, epochs })
+      this.forgetAll()
+    }
+  }
+
+  /**
+   * The state at a head from which another process has begun anew (decision 0066): the anchor has
+   * accepted the head, and the start that leads there is kept.
+   */
+  async #findAnew(
+    source: StoreSource,
+    head: Oid,
+  ): Promise<Pick<VerifiedState, 'snapshot' | 'beginning'> | undefined> {
+    const { grant } = this.identity
+    if (grant === undefined || this.beginning === undefined) return undefined
+    const beginning = this.#granted?.findBeginning(source, grant)
+    if (beginning === undefined) return undefined
+    const { anchor } = this.local
+    await anchor.refresh()
+    const snapshot = await verifyBegun(source, beginning.snapshot, head)
+    if (snapshot === undefined) return undefined
+    await checkFreshness(source, anchor, snapshot)
+    return { snapshot, beginning }
   }
 
   /** The history up to a head. */

@@ -2,10 +2,11 @@
 
 import { hasCode, type HeadState, StoreError } from '../../errors.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
+import type { Oid } from '../../git/objects/object.ts'
 import type { AuditKeys } from '../../keys/epoch.ts'
 import { inSlices } from '../../time-slice.ts'
 import { areLostCommitsLate } from '../access/post-revocation.ts'
-import { containsRecord, type RecordSource } from '../commits/ancestors.ts'
+import { containsRecord, type RecordSource, type RecordToFind } from '../commits/ancestors.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { Anchor, VerifiedHead } from '../local/anchor.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
@@ -14,16 +15,31 @@ import type { StoreSource } from './store-id.ts'
 /** FORMAT §9: the head must contain the record that this device last verified. */
 export async function checkFreshness(
   source: RecordSource,
-  { verified }: Pick<Anchor, 'verified'>,
+  { verified, anew }: Pick<Anchor, 'verified'> & Partial<Pick<Anchor, 'anew'>>,
   { head }: { readonly head: Pick<Head, 'commit'> },
 ): Promise<void> {
   if (verified === undefined) return
+  if (anew !== undefined && (await findsRecord(source, head.commit, anew))) return
   if (await inSlices(containsRecord(source, head.commit, verified))) return
   throw new StoreError(
     'rolled_back',
     'The store is older than what this device has verified, or was replaced by another one. ' +
       'If you restored a backup on purpose, accept that once',
   )
+}
+
+/** Above the boundary of a clone without earlier history. */
+async function findsRecord(
+  source: RecordSource,
+  head: Oid,
+  wanted: RecordToFind,
+): Promise<boolean> {
+  try {
+    return await inSlices(containsRecord(source, head, wanted))
+  } catch (error) {
+    if (!hasCode(error, 'object_missing')) throw error
+    return false
+  }
 }
 
 /**

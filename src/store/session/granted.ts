@@ -1,9 +1,10 @@
 // What the clone of a grant's holder keeps of the device that gave the grant: its wraps, which open
 // the store, and its start, where the history here begins. Both are as they came: sealed for the
-// holder and signed by that device. A redaction erases the start with the caches.
+// holder and signed by that device. A clone that begins anew (decision 0066) has two starts for a
+// moment: the branch decides which one is in force.
 
 import { atomicWrite, type Disk, makeDurableDirectory, systemDisk } from '../../disk/disk.ts'
-import { StoreError } from '../../errors.ts'
+import { hasCode, StoreError } from '../../errors.ts'
 import { parseLinks } from '../../format/commit.ts'
 import type { Start } from '../../format/start.ts'
 import type { Oid } from '../../git/objects/object.ts'
@@ -11,11 +12,12 @@ import type { HeldAccess } from '../../keys/identity.ts'
 import { kidOfStart, openStart } from '../../keys/start.ts'
 import { decodeWraps } from '../../keys/wraps.ts'
 import { atOnce } from '../../time-slice.ts'
+import { containsCommit } from '../commits/ancestors.ts'
 import { readCommitBytes } from '../commits/decoded-commit.ts'
 import { beforeBeginning } from '../history/beginning-entry.ts'
 import { hasObject, type ObjectSource } from '../snapshot/git-reads.ts'
 import { type CloneBeginning, beginningOf, checkGranted, floorOf } from '../verify/beginning.ts'
-import { localPlaces, type StoreEnvironment, type StorePlaces } from './open-options.ts'
+import type { StoreEnvironment, StorePlaces } from './open-options.ts'
 import type { StoreSource } from './store-id.ts'
 
 /** Begins the name of a file with wraps; the id of their epoch follows. */
@@ -23,15 +25,15 @@ const WRAPS = 'wraps-'
 
 export class GrantedFiles {
   readonly #disk: Disk
-  readonly #caches: string
   readonly #directory: string
   readonly #start: string
+  readonly #next: string
 
-  constructor(options: StorePlaces & StoreEnvironment, storeId: string) {
+  constructor(options: Pick<StorePlaces, 'directory'> & StoreEnvironment) {
     this.#disk = options.disk ?? systemDisk
-    this.#caches = localPlaces(options, storeId).cacheDirectory
     this.#directory = `${options.directory}/gitlocket`
-    this.#start = `${this.#caches}/start`
+    this.#start = `${this.#directory}/start`
+    this.#next = `${this.#directory}/start-next`
   }
 
   /**
@@ -40,20 +42,51 @@ export class GrantedFiles {
    * lock: another process of the clone may keep the same.
    */
   async keepWraps(wraps: Uint8Array): Promise<void> {
-    await makeDurableDirectory(this.#disk, this.#caches)
+    await makeDurableDirectory(this.#disk, this.#directory)
     await atomicWrite(this.#disk, `${this.#directory}/${WRAPS}${decodeWraps(wraps).kid}`, wraps)
   }
 
   /** A start that was opened before. */
   async keepStart(start: Uint8Array): Promise<void> {
-    await makeDurableDirectory(this.#disk, this.#caches)
+    await makeDurableDirectory(this.#disk, this.#directory)
     await atomicWrite(this.#disk, this.#start, start)
+  }
+
+  /** The start that this clone began with, if it lacks earlier history. */
+  readStart(source: StoreSource, held: HeldAccess): Start {
+    const bytes = this.#disk.readFile(this.#start)
+    if (bytes === undefined) throw beforeBeginning()
+    return readStart(source, bytes, held)
+  }
+
+  /** A start that takes the place of the kept one once the branch has moved to its state. */
+  async keepNextStart(start: Uint8Array): Promise<void> {
+    await makeDurableDirectory(this.#disk, this.#directory)
+    await atomicWrite(this.#disk, this.#next, start)
+  }
+
+  /** Whether a start waits, because a clone begins anew or a process died while it did. */
+  get hasNextStart(): boolean {
+    return this.#disk.stat(this.#next) !== undefined
+  }
+
+  /** Whether a start waits that the branch has moved to. */
+  hasMoved(source: StoreSource, held: HeldAccess): boolean {
+    return this.#findNext(source, held) !== undefined
+  }
+
+  /** Puts the start that waits in place of the kept one, or removes it. Under the writer lock. */
+  async settleNextStart(hasMoved: boolean): Promise<void> {
+    if (!this.hasNextStart) return
+    if (hasMoved) this.#disk.rename(this.#next, this.#start)
+    else this.#disk.remove(this.#next)
+    await this.#disk.syncDirectory(this.#directory)
   }
 
   /** The clone has the whole history. */
   async forgetStart(): Promise<void> {
     this.#disk.remove(this.#start)
-    await this.#disk.syncDirectory(this.#caches)
+    await this.#disk.syncDirectory(this.#directory)
   }
 
   /** Throws `grant_expired` unless the grant of an identity holds at a state, at a time. */
@@ -83,7 +116,8 @@ export class GrantedFiles {
   /** Where the history begins, read when it is asked for; undefined for a whole one. */
   findBeginning(source: StoreSource, held: HeldAccess): CloneBeginning | undefined {
     const isThere = this.#disk.stat(this.#start) !== undefined
-    if (!isThere && source.objects.exchange.shallow().length === 0) return undefined
+    if (!isThere && !this.hasNextStart && source.objects.exchange.shallow().length === 0)
+      return undefined
     let begun: CloneBeginning | undefined
     const read = (): CloneBeginning => {
       begun ??= this.#readBeginning(source, held)
@@ -105,11 +139,35 @@ export class GrantedFiles {
     }
   }
 
+  #findNext(source: StoreSource, held: HeldAccess): Start | undefined {
+    const bytes = this.#disk.readFile(this.#next)
+    if (bytes === undefined) return undefined
+    try {
+      const start = readStart(source, bytes, held)
+      return isInBranch(source, start) ? start : undefined
+    } catch (error) {
+      // An older branch may lack the keys that it is sealed under.
+      if (error instanceof StoreError) return undefined
+      throw error
+    }
+  }
+
   #readBeginning(source: StoreSource, held: HeldAccess): CloneBeginning {
-    const bytes = this.#disk.readFile(this.#start)
-    if (bytes === undefined) throw beforeBeginning()
-    const start = readStart(source, bytes, held)
+    const start = this.#findNext(source, held) ?? this.readStart(source, held)
     return atOnce(reachesFloor(source, start) ? floorOf(source, start) : beginningOf(source, start))
+  }
+}
+
+/** Whether the history of the branch has the state of a start. */
+function isInBranch({ objects }: StoreSource, { state }: Start): boolean {
+  const { head } = objects
+  if (head === undefined || !hasObject(objects, state.commit)) return false
+  try {
+    return atOnce(containsCommit(objects, head, state.commit))
+  } catch (error) {
+    // An older branch ends above it.
+    if (hasCode(error, 'object_missing')) return false
+    throw error
   }
 }
 

@@ -2,7 +2,7 @@
 // opened tentatively, and the head verified from the newest state that this device has verified, or
 // from genesis (FORMAT §8, §9). The order of the steps matters.
 
-import { StoreError } from '../../errors.ts'
+import { hasCode, StoreError } from '../../errors.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { OpenedKeyring } from '../../keys/keyring.ts'
@@ -38,7 +38,7 @@ export async function openSession(
   const source = { objects, storeId, epochs: opened.epochs, identity }
   const { grant } = identity
   // Loaded on demand: few identities hold a grant.
-  const granted = grant && new (await import('./granted.ts')).GrantedFiles(options, storeId)
+  const granted = grant && new (await import('./granted.ts')).GrantedFiles(options)
   const beginning = grant && granted?.findBeginning(source, grant)
   const known =
     verifiedAt(options, objects, head) ?? (await resume(source, { caches, files }, head, options))
@@ -57,7 +57,18 @@ export async function openSession(
       await anchor.acceptRestored(snapshot.head, last)
     })
   } else if (anchor.verified === undefined) await pin(source, anchor, snapshot)
+  if (granted?.hasNextStart === true) await tryToFinishAnew(session)
   return { session, opened }
+}
+
+/** Without write access to the store nothing is changed: the branch decides which start is read. */
+async function tryToFinishAnew(session: StoreSession): Promise<void> {
+  try {
+    // Loaded on demand: few processes die while their clone begins anew.
+    await (await import('./finish-anew.ts')).finishAnew(session)
+  } catch (error) {
+    if (!hasCode(error, 'storage_denied')) throw error
+  }
 }
 
 export interface OpenedState {

@@ -55,8 +55,6 @@ export interface SessionParts extends StateParts {
   /** The object ids that redactions on this device have erased. */
   readonly erasures: CacheFiles
   readonly grantNotes: GrantNotes
-  /** What the clone of a grant's holder keeps of its granter. */
-  readonly granted?: GrantedFiles | undefined
 }
 
 export class StoreSession {
@@ -77,7 +75,8 @@ export class StoreSession {
   readonly #upkeep: Upkeep
   readonly #writer: Writer
   readonly #guard: ContentGuard | undefined
-  readonly #granted: GrantedFiles | undefined
+  /** What the clone of a grant's holder keeps of its granter. */
+  readonly granted: GrantedFiles | undefined
   readonly #slice = new SharedSlice()
   #closing: Promise<void> | undefined
 
@@ -100,7 +99,7 @@ export class StoreSession {
     this.#upkeep = new Upkeep(state)
     this.#writer = new Writer(state, this.#upkeep, parts.clock)
     this.#guard = parts.guard
-    this.#granted = parts.granted
+    this.granted = parts.granted
   }
 
   /**
@@ -157,21 +156,21 @@ export class StoreSession {
 
   /** The whole history is stored and verified: call while writing alone. */
   async beginAtGenesis(): Promise<void> {
-    await this.#granted?.forgetStart()
+    await this.granted?.forgetStart()
     this.#state.beginAt(undefined)
   }
 
   /** A holder keeps new keys of its granter. A host that shows other wraps cannot end a grant. */
   async learnWraps(wraps: Uint8Array): Promise<void> {
-    const { grant } = this.identity
-    if (grant === undefined) return
+    const { granted, identity } = this
+    if (identity.grant === undefined || granted === undefined) return
     try {
-      grant.learn(wraps)
+      identity.grant.learn(wraps)
     } catch (error) {
       if (hasCode(error, 'wraps_malformed', 'device_signature_invalid', 'rolled_back')) return
       throw error
     }
-    await this.objects.exclusive(async () => this.#granted?.keepWraps(wraps))
+    await this.objects.exclusive(() => granted.keepWraps(wraps))
   }
 
   /** An empty history, or one that begins where this clone does. */
@@ -188,8 +187,8 @@ export class StoreSession {
    * Moves to a verified snapshot of this store on which the same command builds more commits. Call
    * while writing alone: if the command or its write fails, the store is as it was before.
    */
-  moveTo(snapshot: Snapshot, epochs?: Epochs): void {
-    this.#state.moveTo({ snapshot, ...(epochs && { epochs }) })
+  moveTo(snapshot: Snapshot, epochs?: Epochs, beginning?: CloneBeginning): void {
+    this.#state.moveTo({ snapshot, ...(epochs && { epochs }), ...(beginning && { beginning }) })
   }
 
   /** Runs a synchronous read on the snapshot of the newest durable head. */

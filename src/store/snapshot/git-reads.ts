@@ -2,6 +2,7 @@
 
 import { type ErrorCode, StoreError } from '../../errors.ts'
 import type { HashedColumns } from '../../git/exchange.ts'
+import type { ObjectStore } from '../../git/object-store.ts'
 import {
   decodeTree,
   type GitObject,
@@ -25,6 +26,14 @@ export interface ObjectSource {
 /** Whether an object exists; avoids reading it if the source can. */
 export function hasObject(objects: ObjectSource, oid: Oid): boolean {
   return objects.has?.(oid) ?? objects.read(oid) !== undefined
+}
+
+/**
+ * The commits that are stored without their parents, as a remote may be told of them: a crash while
+ * a pack was accepted leaves others in the list, which the remote would never send again.
+ */
+export function boundaryOf(objects: ObjectStore): readonly Oid[] {
+  return objects.exchange.shallow().filter((oid) => hasObject(objects, oid))
 }
 
 export function getTree(objects: ObjectSource, oid: Oid): readonly TreeEntry[] {

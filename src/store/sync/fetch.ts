@@ -5,7 +5,7 @@
 
 import { StoreError, hasCode } from '../../errors.ts'
 import { parseLinks } from '../../format/commit.ts'
-import type { Incoming } from '../../git/exchange.ts'
+import type { BoundaryChange, Incoming } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { historyDepthMax } from '../../limits.ts'
 import { connectFetch } from '../../transport/fetch.ts'
@@ -17,7 +17,7 @@ import type { History } from '../history/history.ts'
 import { findRecord } from '../history/known-commit.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
 import type { StoreSession } from '../session/session.ts'
-import { hasObject, type ObjectSource } from '../snapshot/git-reads.ts'
+import { boundaryOf, hasObject, type ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CloneBeginning } from '../verify/beginning.ts'
 import { keyringConflictError, rewrittenError } from './refusals.ts'
@@ -66,15 +66,15 @@ const SLACK = 16
 export class Depth {
   #shallow: readonly Oid[]
 
-  constructor({ objects }: StoreSession) {
-    this.#shallow = objects.exchange.shallow()
+  constructor(shallow: readonly Oid[]) {
+    this.#shallow = shallow
   }
 
   get shallow(): readonly Oid[] {
     return this.#shallow
   }
 
-  moved({ shallow, unshallow }: Awaited<ReturnType<FetchConnection['fetch']>>): void {
+  moved({ shallow, unshallow }: BoundaryChange): void {
     const ends = new Set(unshallow)
     this.#shallow = [...new Set([...this.#shallow, ...shallow])].filter((oid) => !ends.has(oid))
   }
@@ -99,7 +99,7 @@ export async function fetchHead(peer: Peer, incoming: Incoming): Promise<Fetched
     if (ours !== undefined && (seen === undefined || (await isSeenHere()))) {
       return { kind: 'ours', head: ours }
     }
-    const depth = new Depth(peer.session)
+    const depth = new Depth(boundaryOf(peer.session.objects))
     const bytes = await fetchMissing(peer, connection, head, { incoming, depth })
     return { kind: 'fetched', head, seen, incoming, bytes, depth }
   } finally {
@@ -255,6 +255,8 @@ export type FetchVerdict =
   | { readonly kind: 'known'; readonly head: SeenHead }
   /** The head is refused, and a repair may replace it. */
   | { readonly kind: 'replaceable' }
+  /** It does not meet the history of this clone, which began with a grant. */
+  | { readonly kind: 'apart'; readonly refusal: StoreError }
 
 /** `merged`: the snapshot of their head that was merged last. Throws a verdict that refuses it. */
 export async function verifyFetched(
@@ -270,6 +272,8 @@ export async function verifyFetched(
     return await verifyCompletely(peer, history, fetched, merged)
   } catch (refused) {
     if (!isVerdict(refused)) throw refused
+    const isPartial = session.identity.grant !== undefined && session.beginning !== undefined
+    if (isPartial && hasCode(refused, 'history_needed')) return { kind: 'apart', refusal: refused }
     const { head, seen, incoming } = fetched
     const from = { session, objects: incoming }
     const error = hasCode(refused, 'wrong_key')

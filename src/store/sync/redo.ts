@@ -168,6 +168,15 @@ export interface LeftLine {
   readonly positions: ReadonlySet<number>
   /** Reads the contents of that line, and of the one that is followed. */
   readonly contents: ContentSource
+  /** By the id of a memory on the left line, that of the one which was created for it here. */
+  readonly renamed?: ReadonlyMap<string, string> | undefined
+}
+
+/** Brings the changes of a left line into a snapshot. */
+export interface RepeatPlan {
+  readonly changes: readonly Change[]
+  /** By the id of a memory on the left line, the path at which one is created for it. */
+  readonly created: ReadonlyMap<string, string>
 }
 
 /** A memory of the left line, and its intended state. */
@@ -178,13 +187,13 @@ interface Repeated {
   target: TextState | undefined
 }
 
-/** The changes that bring what one device wrote there into the snapshot. */
+/** Plans what brings the changes of one device there into the snapshot. */
 export async function planRepeats(
   snapshot: Snapshot,
   line: LeftLine,
   deviceId: string,
   signal?: AbortSignal,
-): Promise<readonly Change[]> {
+): Promise<RepeatPlan> {
   const slice = new TimeSlice(signal)
   const repeats = new Repeats(snapshot, line)
   for (const position of [...line.positions].toSorted((a, b) => a - b)) {
@@ -192,21 +201,29 @@ export async function planRepeats(
     if (line.history.commits.at(position)?.deviceId !== deviceId) continue
     for (const entry of line.history.rowsAt(position)) {
       const isRedacted = entry.path === undefined || snapshot.redacted.has(entry.versionId)
-      if (!isRedacted) repeats.add(entry)
+      if (!isRedacted && !isHere(snapshot, entry)) repeats.add(entry)
     }
   }
-  return repeats.changes()
+  return repeats.plan()
+}
+
+/** Whether a version certainly is in the history of a snapshot. */
+function isHere({ current }: Snapshot, { memoryId, versionId, base }: VersionEntry): boolean {
+  const now = current.get(memoryId)
+  return now?.versionId === versionId || (base === zeroId && now !== undefined)
 }
 
 class Repeats {
   readonly #snapshot: Snapshot
   readonly #contents: ContentSource
   readonly #followed: History
+  readonly #renamed: LeftLine['renamed']
   /** By the id of the memory on the left line. */
   readonly #memories: Map<string, Repeated> = new Map()
 
-  constructor(snapshot: Snapshot, { contents, followed }: LeftLine) {
+  constructor(snapshot: Snapshot, { contents, followed, renamed }: LeftLine) {
     this.#snapshot = snapshot
+    this.#renamed = renamed
     this.#contents = contents
     this.#followed = followed
   }
@@ -221,28 +238,33 @@ class Repeats {
     repeated.target = this.#merge(this.#baseOf(entry), mine, repeated.target)
   }
 
-  changes(): readonly Change[] {
+  plan(): RepeatPlan {
     const taken = new Set<string>()
-    return [...this.#memories].flatMap(([memoryId, { live, target }]): readonly Change[] => {
-      if (live === undefined) {
-        if (target === undefined) return []
-        const path = this.#freePath(target.path, memoryId, taken)
+    const created = new Map<string, string>()
+    const changes = [...this.#memories].flatMap(
+      ([memoryId, { live, target }]): readonly Change[] => {
+        if (live === undefined) {
+          if (target === undefined) return []
+          const path = this.#freePath(target.path, memoryId, taken)
+          taken.add(path)
+          created.set(memoryId, path)
+          return [{ type: 'create', path, content: target.content }]
+        }
+        const id = formatId('memory', live.memoryId)
+        if (target === undefined) return [{ type: 'delete', memoryId: id }]
+        const isFree = target.path !== live.path && this.#isFree(target.path, taken)
+        const path = isFree ? target.path : live.path
         taken.add(path)
-        return [{ type: 'create', path, content: target.content }]
-      }
-      const id = formatId('memory', live.memoryId)
-      if (target === undefined) return [{ type: 'delete', memoryId: id }]
-      const isFree = target.path !== live.path && this.#isFree(target.path, taken)
-      const path = isFree ? target.path : live.path
-      taken.add(path)
-      return [{ type: 'update', memoryId: id, content: target.content, path }]
-    })
+        return [{ type: 'update', memoryId: id, content: target.content, path }]
+      },
+    )
+    return { changes, created }
   }
 
   /** The memory as it is now, or another one at the path where one was created. */
   #begin({ memoryId, base }: VersionEntry, path: string): Repeated {
     const { current, paths } = this.#snapshot
-    const same = current.get(memoryId)?.live
+    const same = current.get(this.#renamed?.get(memoryId) ?? memoryId)?.live
     const live = same ?? (base === zeroId ? paths.findMemory(path) : undefined)
     if (live === undefined) return { live, target: undefined }
     return { live, target: { path: live.path, content: readMemory(this.#contents, live) } }

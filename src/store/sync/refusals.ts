@@ -79,6 +79,28 @@ export function rewrittenError(cause?: unknown): StoreError {
   )
 }
 
+/** The same until the granter describes a newer state. */
+export function noNewStartError(granter: string, cause?: unknown): StoreError {
+  return new StoreError(
+    'history_needed',
+    'Something was redacted or merged that is older than the state that this clone began with, ' +
+      `and ${formatId('device', granter)}, which gave the grant, has not synced since. Run ` +
+      '`gitlocket sync` on that device, and then here: this clone begins anew by itself after a ' +
+      'redaction. Unsent changes are kept, and nothing was sent or taken over',
+    { cause },
+  )
+}
+
+/** The granter's new start lacks something that the remote has shown here. */
+export function lacksShownError(granter: string, what: string): StoreError {
+  return new StoreError(
+    'rolled_back',
+    `The remote shows a rewritten history, and the state that ${formatId('device', granter)} ` +
+      `describes lacks ${what} that the remote has shown before: it was rolled back, or shows ` +
+      'different histories to different clones. Unsent changes are kept; nothing was taken over',
+  )
+}
+
 /** The holder of a grant has changes that no one may send any more. */
 export function grantOverError(): StoreError {
   return new StoreError(

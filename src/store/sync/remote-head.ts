@@ -12,7 +12,7 @@ import { inSlices } from '../../time-slice.ts'
 import { openHeadKeyring, readHeadKeyring } from '../access/authority.ts'
 import { areLostCommitsLate } from '../access/post-revocation.ts'
 import { readForeignStoreId } from '../clone/clone-remote.ts'
-import { containsRecord } from '../commits/ancestors.ts'
+import { containsCommit, containsRecord } from '../commits/ancestors.ts'
 import type { Epochs } from '../commits/decoded-commit.ts'
 import type { CommitEntry } from '../history/history-rows.ts'
 import type { History, HistorySource } from '../history/history.ts'
@@ -78,8 +78,20 @@ async function verifyFromFloor(
   const beginning = await inSlices(floorOf(source, start))
   const { commit: oid, height } = beginning.snapshot.head
   const snapshot = await verifyBegun(source, beginning.snapshot, head, how)
-  if (snapshot === undefined) throw rewrittenError()
+  const isMet = snapshot !== undefined && (await reaches(from, oid))
+  if (!isMet) throw rewrittenError()
   return { ...found(), snapshot, base: { oid, height }, isSuccessor: false, beginning }
+}
+
+/** Whether ours is stored down to a commit: a redaction may have rewritten all above that. */
+async function reaches({ session, objects }: RemoteSource, wanted: Oid): Promise<boolean> {
+  const { commit } = await session.reading(({ head }) => head)
+  try {
+    return await inSlices(containsCommit(objects, commit, wanted))
+  } catch (error) {
+    if (!hasCode(error, 'object_missing')) throw error
+    return false
+  }
 }
 
 async function verifyHead(

@@ -20,6 +20,7 @@ import { catchUp } from '../history/catch-up.ts'
 import { type ContentSource, readMemory, readVersionContent } from '../history/contents.ts'
 import type { CommitEntry, VersionEntry } from '../history/history-rows.ts'
 import type { History, HistorySource } from '../history/history.ts'
+import type { SeenHead } from '../local/remote-state-file.ts'
 import type { BaseState, MergeInput, OpenMemory } from '../merge/merge-input.ts'
 import type { Rewritten } from '../redaction/rewrite.ts'
 import type { StoreSession } from '../session/session.ts'
@@ -48,6 +49,12 @@ export interface RemoteHead {
   readonly isSuccessor: boolean
   /** Set if it was verified from an earlier beginning than that of this clone. */
   readonly beginning?: CloneBeginning | undefined
+}
+
+/** As the head that their remote has shown. */
+export function seenAs({ snapshot }: Pick<RemoteHead, 'snapshot'>): SeenHead {
+  const { commit: oid, height, record } = snapshot.head
+  return { oid, height, record }
 }
 
 /** Our redactions that were applied to their history. */

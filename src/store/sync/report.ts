@@ -96,6 +96,22 @@ export function chooseRemote(remotes: readonly Remote[], name: string | undefine
   throw new StoreError('not_found', 'The store has no remote')
 }
 
+/**
+ * A clone that a grant began, and below whose first state something was redacted, has begun anew
+ * from a newer state that the device which gave the grant describes.
+ */
+export interface BegunAnew {
+  /** That device, `dev_…`. */
+  readonly deviceId: string
+  /** The number of changes that the remote lacked and that were written again on top. */
+  readonly changes: number
+  /**
+   * The new versions among them that may hold a redacted text, oldest first: they were written here
+   * on a version that is redacted now. No redaction of that version finds them.
+   */
+  readonly mayRepeat: readonly BuiltOnRedacted[]
+}
+
 /** The commits that the remote accepted, and the bytes sent. */
 export interface Sent {
   readonly commits: number
@@ -115,6 +131,7 @@ type Taken = Pick<
   | 'erased'
   | 'late'
   | 'hasRepeated'
+  | 'begunAnew'
 > & {
   /** Whether this brought versions that may repeat a redacted text. */
   readonly builtOnRedacted: boolean
@@ -130,6 +147,7 @@ export const nothingTaken: Taken = {
   erased: 0,
   late: [],
   hasRepeated: false,
+  begunAnew: undefined,
 }
 
 export type Moved = Taken & Pick<SyncReport, 'sent'>
@@ -173,6 +191,8 @@ export interface SyncReport {
   readonly late: readonly LateChange[]
   /** Whether memories of a side that was left were written again here. */
   readonly hasRepeated: boolean
+  /** Undefined unless this clone has begun anew. */
+  readonly begunAnew: BegunAnew | undefined
   /** The devices that this sync brought, which others have enrolled or added. */
   readonly newDevices: readonly NewDevice[]
   /** Devices that write from two machines (FORMAT §8.2). */
@@ -201,6 +221,7 @@ export interface ReconcileResult {
   readonly settings: SettingsOutcome | undefined
   /** Whether either side has versions that may repeat what the other one redacted. */
   readonly builtOnRedacted: boolean
+  readonly begunAnew?: BegunAnew | undefined
 }
 
 export const nothingMoved: ReconcileResult = {
@@ -228,6 +249,7 @@ export function addResult(a: ReconcileResult, b: ReconcileResult): ReconcileResu
     theirsIntactBelow: lower(a.theirsIntactBelow, b.theirsIntactBelow),
     settings: b.settings ?? a.settings,
     builtOnRedacted: a.builtOnRedacted || b.builtOnRedacted,
+    begunAnew: b.begunAnew ?? a.begunAnew,
   }
 }
 

@@ -25,7 +25,7 @@ import { reconcile } from './reconcile.ts'
 import { redoLeft } from './redo.ts'
 import { inOrderOfWeight, type LateChange, readLateChanges } from './refusals.ts'
 import { verifyRemoteHead } from './remote-head.ts'
-import { type RemoteHead, sourceWith } from './remote-history.ts'
+import { type RemoteHead, seenAs, sourceWith } from './remote-history.ts'
 import { eraseRejected, findSettled, noteFetches, type Peer } from './remote-state.ts'
 import {
   addResult,
@@ -106,7 +106,7 @@ async function sumOf(
   const { hasMerges, merge, outcomes, settings, builtOnRedacted, erased, hasRepeated } = reconciled
   const mergedElsewhere = hasMerges ? await findMergedElsewhere(session, before, options) : []
   const taken = { merge, outcomes, mergedElsewhere, settings, builtOnRedacted, erased, hasRepeated }
-  return { received, ...taken, late: [...late.values()], sent }
+  return { received, ...taken, late: [...late.values()], sent, begunAnew: reconciled.begunAnew }
 }
 
 function addReceived(
@@ -178,6 +178,13 @@ async function adoptFetched(
   }
   const { head, bytes, incoming } = fetched
   const verified = await verifyFetched(peer, fetched, merged)
+  if (verified.kind === 'apart') {
+    // Imported here: a redaction below the beginning of a clone is rare.
+    const { beginAnew } = await import('./begin-anew.ts')
+    const begun = await beginAnew(peer, author, verified.refusal)
+    await settle(peer, begun.head, mark)
+    return { ...nothing, ...begun, bytes: bytes + begun.bytes, head: begun.head.oid }
+  }
   if (verified.kind !== 'accepted') {
     await settle(peer, verified.kind === 'known' ? verified.head : undefined, mark)
     return { ...nothing, head, bytes }
@@ -386,9 +393,4 @@ function isOfOurs(source: HistorySource, history: History): (oid: Oid) => boolea
     const { record, hash } = decodeAt(source, oid)
     return findRecord(source, history, { height: record.height, record: hash }) !== undefined
   }
-}
-
-function seenAs({ snapshot }: RemoteHead): SeenHead {
-  const { commit: oid, height, record } = snapshot.head
-  return { oid, height, record }
 }

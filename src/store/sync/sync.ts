@@ -95,6 +95,7 @@ async function syncAlone(
   author: Author,
   options: StoreSyncOptions,
 ): Promise<SyncReport> {
+  if (session.identity.grant !== undefined) await finishBeginning(session)
   const remotes = await session.reading(() => session.objects.exchange.remotes())
   const remote = chooseRemote(remotes, options.remote)
   const known = new RemoteState(session, remote)
@@ -128,6 +129,14 @@ async function syncAlone(
       .filter(([, { forked }]) => forked)
       .map(([deviceId]) => formatId('device', deviceId)),
   }))
+}
+
+/** An earlier sync, in which this clone began anew, may have failed before it was done. */
+async function finishBeginning(session: StoreSession): Promise<void> {
+  const { finishAnew } = await import('../session/finish-anew.ts')
+  await finishAnew(session)
+  // This sync may fetch objects of the earlier line again, which must not be erased then.
+  await session.erase()
 }
 
 async function refuseFrom(session: StoreSession, error: unknown): Promise<never> {

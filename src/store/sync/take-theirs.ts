@@ -242,7 +242,7 @@ async function writeAgain(
   deviceId: string,
   author: Author,
 ): Promise<readonly NewObject[]> {
-  const changes = await planRepeats(session.snapshot, line, deviceId, options.signal)
+  const { changes } = await planRepeats(session.snapshot, line, deviceId, options.signal)
   const readContent = (memory: LiveMemory): string => readMemory(line.contents, memory)
   const by = { ...author, reason: `Written again for ${nameOf(line, deviceId)}` }
   const objects: NewObject[] = []

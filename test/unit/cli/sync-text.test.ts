@@ -19,6 +19,7 @@ const quiet: SyncReport = {
   pendingDevices: [],
   late: [],
   hasRepeated: false,
+  begunAnew: undefined,
   newDevices: [],
   forkedDevices: [],
   grants: undefined,

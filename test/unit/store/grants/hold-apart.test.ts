@@ -14,6 +14,8 @@ import {
   holderPlace,
   mainAt,
   readStartAt,
+  showAt,
+  shownAt,
   syncHolder,
   writeAs,
 } from '../../../support/grant-holders.ts'
@@ -100,7 +102,7 @@ test('keeps what it sent on top of the changes of a grant that ends', async () =
   await ending.close()
 })
 
-test('needs the history for a redaction below its state, and keeps unsent changes', async () => {
+test('keeps unsent changes while a redaction has left it no start', async () => {
   const world = await givenGrant()
   const erased = await put(world.granter, '/secret.md', 'a secret')
   await put(world.granter, '/secret.md', 'clean')
@@ -111,6 +113,9 @@ test('needs the history for a redaction below its state, and keeps unsent change
   await writeAs(held, create('/unsent.md', 'unsent'))
   await redact(world.granter, erased)
   await sync(world.granter)
+  const start = shownAt(world, 'start')
+  // Someone else has redacted, and the granter has not synced since.
+  showAt(world, 'start', undefined)
   for (let round = 0; round < 2; round += 1) {
     await expect(syncHolder(held)).rejects.toMatchObject({ code: 'history_needed' })
     expect((await held.read('/unsent.md'))?.content).toBe('unsent')
@@ -118,6 +123,11 @@ test('needs the history for a redaction below its state, and keeps unsent change
     held = await hold(world, at)
     await writeAs(held, create(`/more-${round}.md`, 'unsent'))
   }
+  showAt(world, 'start', start)
+  expect((await syncHolder(held)).begunAnew?.changes).toBe(3)
+  const kept = { '/unsent.md': 'unsent', '/more-0.md': 'unsent', '/more-1.md': 'unsent' }
+  expect(await contentsOf(held)).toMatchObject({ '/secret.md': 'clean', ...kept })
+  await expectEqual(world, held)
   await held.close()
   // A holder that begins now has a state without it.
   const next = await hold(world)

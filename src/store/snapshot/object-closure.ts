@@ -6,7 +6,7 @@ import { StoreError } from '../../errors.ts'
 import { treeOf, parseLinks } from '../../format/commit.ts'
 import { decodeTree, type Oid, type TreeEntry } from '../../git/objects/object.ts'
 import { inSlices } from '../../time-slice.ts'
-import type { ObjectSource } from '../snapshot/git-reads.ts'
+import type { ObjectSource } from './git-reads.ts'
 
 export interface MissingObject {
   readonly oid: Oid

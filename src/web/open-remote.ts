@@ -91,8 +91,9 @@ export async function openRemote(options: RemoteStoreOptions): Promise<RemoteSto
   checkText(given.url, '`url`')
   const disk = new MemoryDisk(given.clock)
   const onErased = (): void => disk.removeTree(`${DIRECTORY}/gitlocket/cache`)
+  const access = accessOf(given)
   const objects = createMemoryObjectStore({ onErased, bytesMax: STORED_BYTES })
-  const place = { objects, disk, options: given, access: accessOf(given) }
+  const place = { objects, disk, options: given, access }
   try {
     return grant === undefined
       ? await openToRead(place, { identity, recoveryKey })
@@ -111,8 +112,18 @@ interface Opening {
 }
 
 function accessOf(options: Opening['options']): Opening['access'] {
-  const { http: client = http, corsProxy, onAuth, allowHttp, timeoutMs } = options
-  if (typeof client.request !== 'function') throw invalid('`http` must have a `request`')
+  const { http: client = http, corsProxy, onAuth, allowHttp, timeoutMs, sync } = options
+  if (typeof checkObject(client, '`http`').request !== 'function') {
+    throw invalid('`http` must have a `request`')
+  }
+  if (corsProxy !== undefined) checkText(corsProxy, '`corsProxy`')
+  if (onAuth !== undefined && typeof onAuth !== 'function') {
+    throw invalid('`onAuth` must be a function')
+  }
+  if (timeoutMs !== undefined && !(timeoutMs > 0)) throw invalid('`timeoutMs` must be above 0')
+  if (sync !== undefined && sync !== 'before-answer' && sync !== 'background') {
+    throw invalid('`sync` must be before-answer or background')
+  }
   const wire = wiresOver({ client, corsProxy })
   return { wire, credentials: onAuth, allowHttp, timeoutMs }
 }

@@ -40,6 +40,8 @@ export class Pushes {
   #waiting: PendingWrite[] = []
   #author: Author = webAuthor
   #autoSync: AutoSync | undefined
+  /** Whether a change that could not be sent was not taken back either. */
+  #isKept = false
 
   constructor(
     session: StoreSession,
@@ -70,19 +72,25 @@ export class Pushes {
 
   /** Sends the rest. Throws the code of the remote. */
   async finish(): Promise<void> {
-    await this.#gate.run(async () => undefined)
+    await this.#gate.run(async () => {
+      if (this.#isKept) await this.#sync({})
+    })
     const unsent = (await this.#autoSync?.finish()) ?? []
     if (unsent.length > 0) throw unsentError(unsent)
   }
 
-  #sync(options: StoreSyncOptions): Promise<SyncReport> {
+  async #sync(options: StoreSyncOptions): Promise<SyncReport> {
     const only = this.#mode === undefined ? ('pull' as const) : undefined
     const asked = { ...options, only, remote: 'origin', access: this.#access }
-    return syncStore(this.#session, this.#author, asked).catch(async (error: unknown) => {
-      // A redaction below the beginning: what it erased must leave the RAM, too.
+    try {
+      const report = await syncStore(this.#session, this.#author, asked)
+      this.#isKept = false
+      return report
+    } catch (error) {
+      // A redaction below the beginning: the erased texts must leave the RAM, too.
       if (hasCode(error, 'history_needed')) await this.#session.close()
       throw error
-    })
+    }
   }
 
   async #batch(): Promise<void> {
@@ -129,7 +137,9 @@ export class Pushes {
       })
       return undefined
     } catch (error) {
+      if (hasCode(error, 'history_needed')) return error
       const left = await takeBack(this.#session, before).catch((): TakenBack => 'kept')
+      this.#isKept ||= left === 'kept'
       return left === 'sent' ? undefined : notSent(error, left, isSent)
     }
   }

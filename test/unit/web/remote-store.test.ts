@@ -180,3 +180,36 @@ test("a reader's grant writes nothing", async () => {
   expect(await failureOf(refused)).toMatchObject({ code: 'permission_denied' })
   await store.close()
 })
+
+test('malformed options are refused', async () => {
+  const world = await servedGrant()
+  const { grant } = world
+  const url = world.server.url
+  const malformed: readonly unknown[] = [
+    undefined,
+    null,
+    {},
+    { url },
+    { url, grant, recoveryKey: 'x' },
+    { url: 1, grant },
+    { url: 'ssh://host/path', grant },
+    { url: '/srv/store.git', grant },
+    { url: 'http://example.com/store.git', grant },
+    { url: url.replace('//', '//me:secret@'), grant },
+    { url, grant, http: null },
+    { url, grant, http: {} },
+    { url, grant, onAuth: 'secret' },
+    { url, grant, corsProxy: 1 },
+    { url, grant, corsProxy: 'ftp://x' },
+    { url, grant, timeoutMs: -1 },
+    { url, grant, sync: 'never' },
+    { url, recoveryKey: 1 },
+  ]
+  for (const options of malformed) {
+    // @ts-expect-error -- as plain JavaScript may call it
+    expect(await failureOf(openRemote(options))).toMatchObject({ code: 'invalid_input' })
+  }
+  const failure = failureOf(openRemote({ url, grant: 'GLKG1-X' }))
+  expect(await failure).toMatchObject({ code: 'invalid_identity' })
+  expect(world.server.requests.length).toBe(0)
+})

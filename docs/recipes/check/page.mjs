@@ -57,9 +57,7 @@ async function pass(request, response) {
 
 const remote = join(place.home, 'remote.git')
 execFileSync('git', ['init', '--quiet', '--bare', '--initial-branch=main', remote])
-const program = fileURLToPath(
-  new URL('../src/bin/gitlocket.cjs', import.meta.resolve('gitlocket')),
-)
+const program = fileURLToPath(new URL('../src/bin/gitlocket.cjs', import.meta.resolve('gitlocket')))
 const server = start(place, [program, 'serve', '--port', '0', '--web-git', '--web-origin', origin])
 const [, url] = await printed(server, /Serving on (\S+)/)
 const { stdout: made } = await gitlocket(place, ['store', 'create', 'notes', '--json'])

@@ -1,12 +1,7 @@
 // Reads a store of `gitlocket serve --web-git` in a browser, and has a model answer with it. The
 // page keeps the grant and all texts in the RAM of its tab, and can change nothing.
 
-import {
-  memoryTool,
-  memoryToolDescription,
-  memoryToolSchema,
-  openRemote,
-} from 'gitlocket/web'
+import { memoryTool, memoryToolDescription, memoryToolSchema, openRemote } from 'gitlocket/web'
 
 const TURNS_MAX = 50
 const form = document.querySelector('form')

@@ -2,12 +2,7 @@
 // answer with the memory as its tool, and each change is at the host before the model reads that it
 // was made. Any runtime with `fetch` and WebAssembly can run it.
 
-import {
-  memoryTool,
-  memoryToolDescription,
-  memoryToolSchema,
-  openRemote,
-} from 'gitlocket/web'
+import { memoryTool, memoryToolDescription, memoryToolSchema, openRemote } from 'gitlocket/web'
 
 const TURNS_MAX = 50
 

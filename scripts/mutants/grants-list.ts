@@ -59,7 +59,7 @@ export const grants: MutantList = {
   'attack/held-starts.test.ts': [
     never(
       'verify',
-      'verified !== undefined && !hasState',
+      '!records.has(toHex(start.state.record))',
       'another line of the store, of members, is refused',
     ),
   ],

@@ -202,7 +202,8 @@ export class AutoSync {
     try {
       signal.throwIfAborted()
       const { access, synced } = this.#options
-      synced?.(await this.#syncOne({ remote, access, signal, patient }))
+      const report = await this.#syncOne({ remote, access, signal, patient })
+      synced?.(report)
       return undefined
     } catch (error) {
       return signal.aborted ? lateError() : error

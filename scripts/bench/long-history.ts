@@ -43,8 +43,16 @@ export async function makeHistory(root: string, size: HistorySize, rows = 1): Pr
   const me = store.as(author)
   const choose = seededChoice('history')
   const paths = pathsOf(size)
-  await inBursts(me, paths, (path) => [{ type: 'create', path, content: noteText(choose) }])
-  const commits = Array.from({ length: size.commits - size.memories }, (_, count) => count)
+  // If there are fewer commits than memories, half of them create all.
+  const isShort = size.commits < size.memories
+  const together = isShort ? Math.ceil((2 * size.memories) / size.commits) : 1
+  const groups = Array.from({ length: Math.ceil(paths.length / together) }, (_, index) =>
+    paths.slice(index * together, (index + 1) * together),
+  )
+  await inBursts(me, groups, (group) =>
+    group.map((path) => ({ type: 'create', path, content: noteText(choose) })),
+  )
+  const commits = Array.from({ length: size.commits - groups.length }, (_, count) => count)
   const revisions = new Map<string, number>()
   await inBursts(me, commits, () => {
     const chosen = new Set(Array.from({ length: rows }, () => paths[choose(paths.length)] ?? ''))

@@ -7,6 +7,7 @@ import { describeMachine, scratchDirectory } from './machine.ts'
 import { type Options, parseOptions, type SectionName, usage } from './options.ts'
 import { renderPage, type Section } from './page.ts'
 import { compareBuilds } from './quick.ts'
+import { measureFlat } from './sections/flat.ts'
 import { measureHistory } from './sections/history.ts'
 import { measureProcesses } from './sections/processes.ts'
 import { measureReads } from './sections/reads.ts'
@@ -22,6 +23,7 @@ const measure: Readonly<Record<SectionName, (context: Context) => Promise<Sectio
   sync: measureSync,
   history: measureHistory,
   server: measureServer,
+  flat: measureFlat,
 }
 
 interface Start {

@@ -14,6 +14,8 @@ export interface Scale {
   readonly long: HistorySize
   /** The history of a fresh sandbox. */
   readonly sandbox: HistorySize
+  /** The commits of the histories with these memories that sandboxes begin without. */
+  readonly flat: readonly number[]
   /** How far back the redaction and the rollback go. */
   readonly recent: number
   /** Changes in each of two clones that diverge. */
@@ -37,6 +39,7 @@ const scales: Readonly<Record<Scale['mode'], Scale>> = {
     processes: 5,
     long: { memories: 500, commits: 5000 },
     sandbox: { memories: 200, commits: 2000 },
+    flat: [100, 10_000],
     recent: 500,
     apart: 100,
     search: 1000,
@@ -50,6 +53,7 @@ const scales: Readonly<Record<Scale['mode'], Scale>> = {
     processes: 20,
     long: { memories: 10_000, commits: 100_000 },
     sandbox: { memories: 2000, commits: 20_000 },
+    flat: [1000, 20_000, 100_000],
     recent: 10_000,
     apart: 1000,
     search: 10_000,
@@ -63,6 +67,7 @@ const scales: Readonly<Record<Scale['mode'], Scale>> = {
     processes: 60,
     long: { memories: 10_000, commits: 100_000 },
     sandbox: { memories: 2000, commits: 20_000 },
+    flat: [1000, 20_000, 100_000],
     recent: 10_000,
     apart: 1000,
     search: 10_000,
@@ -70,7 +75,15 @@ const scales: Readonly<Record<Scale['mode'], Scale>> = {
   },
 }
 
-export const sectionNames = ['writes', 'reads', 'processes', 'sync', 'history', 'server'] as const
+export const sectionNames = [
+  'writes',
+  'reads',
+  'processes',
+  'sync',
+  'history',
+  'server',
+  'flat',
+] as const
 export type SectionName = (typeof sectionNames)[number]
 
 export interface Options {

@@ -23,6 +23,7 @@ import { ambientLaw, findCircles, layerLaw, sealedLaw } from './tidy/layers.ts'
 import { type SourceFile, sourceFile, type Violation } from './tidy/source.ts'
 import { startLaw } from './tidy/start.ts'
 import { bannedLaw, columnLaw, drawerLaw, openingLaw } from './tidy/style.ts'
+import { webLaw } from './tidy/web.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const paths = git(['ls-files', '--cached', '--others', '--exclude-standard', '-z'], root)
@@ -51,6 +52,25 @@ const laws: Readonly<Record<string, Law>> = {
   drawers: drawerLaw,
   banned: bannedLaw,
 }
+
+describe('the build for runtimes without Node', () => {
+  test('reaches nothing of Node', () => {
+    expect(webLaw(sources, 'src/web/web.ts')).toEqual([])
+  })
+
+  test.each([
+    "import { hash } from 'node:crypto'",
+    'const bytes = Buffer.alloc(1)',
+    'const home = process.env',
+    'setImmediate(() => undefined)',
+  ])('refuses %s', (code) => {
+    const planted = [
+      sourceFile('src/web/a.ts', "import { b } from './b.ts'"),
+      sourceFile('src/web/b.ts', code),
+    ]
+    expect(webLaw(planted, 'src/web/a.ts')).toHaveLength(1)
+  })
+})
 
 describe('every source file', () => {
   test.each(Object.entries(laws))('keeps the law of %s', (_, law) => {

@@ -1,7 +1,7 @@
 // Removes files of the repository durably: remembers which directories need a sync. Never follows a
 // symbolic link. Must not know why a file is removed.
 
-import { dirname } from 'node:path'
+import { dirname } from '../platform/paths.ts'
 import type { Disk } from './disk.ts'
 
 export class FileSweep {

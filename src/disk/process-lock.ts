@@ -9,6 +9,7 @@ import { asciiText, toHex, utf8 } from '../bytes.ts'
 import type { Random } from '../crypto/random.ts'
 import { StoreError } from '../errors.ts'
 import { lineFileBytesMax } from '../limits.ts'
+import { afterOthers } from '../platform/timers.ts'
 import { type Disk, type FileStatus, isSameFile } from './disk.ts'
 import type { Life, Listener } from './life-socket.ts'
 import type { ProcessOwner } from './process-owner.ts'
@@ -360,7 +361,7 @@ function socketOf(ownerFile: string): string {
  * A short wait between tries: at first one turn of the event loop, then milliseconds with jitter.
  */
 export async function pause(attempt: number, random: Random): Promise<void> {
-  if (attempt < spins) return new Promise((resolve) => setImmediate(resolve))
+  if (attempt < spins) return new Promise((resolve) => afterOthers(resolve))
   const jitter = (random(1)[0] ?? 0) / 256
   const bound = Math.min(1 + attempt - spins, pollMsMax)
   return new Promise((resolve) => setTimeout(resolve, Math.max(1, bound * jitter)))

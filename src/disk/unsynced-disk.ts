@@ -1,6 +1,7 @@
 // The disk of files that can be made again after a power loss: nothing is synced.
 
-import { type Disk, systemDisk } from './disk.ts'
+import type { Disk } from './disk.ts'
+import { systemDisk } from './system-disk.ts'
 
 export const unsyncedDisk: Disk = {
   ...systemDisk,

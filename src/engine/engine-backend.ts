@@ -3,7 +3,7 @@
 
 import { type Clock, systemClock } from '../clock.ts'
 import { type Random, systemRandom } from '../crypto/random.ts'
-import { systemDisk } from '../disk/disk.ts'
+import { systemDisk } from '../disk/system-disk.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import { findRepository } from '../git/replica/replica-repository.ts'
 import { type BackupReport, noHostError } from '../hosting/backup.ts'

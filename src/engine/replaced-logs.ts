@@ -3,7 +3,7 @@
 
 import type { Clock } from '../clock.ts'
 import type { Random } from '../crypto/random.ts'
-import { systemDisk } from '../disk/disk.ts'
+import { systemDisk } from '../disk/system-disk.ts'
 import { unsyncedDisk } from '../disk/unsynced-disk.ts'
 import { StoreError } from '../errors.ts'
 import { parseId } from '../format/id.ts'

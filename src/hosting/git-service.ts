@@ -2,7 +2,7 @@
 // git serves up to date for each request, so that no answer lacks a change acknowledged before it,
 // or holds a text that a redaction had erased. Must not know HTTP.
 
-import { systemDisk } from '../disk/disk.ts'
+import { systemDisk } from '../disk/system-disk.ts'
 import type { ProcessEnvironment } from '../transport/remote-access.ts'
 import { checkFetchRequest, notOurRef, UploadPacks } from '../transport/upload-pack.ts'
 import type { Caller } from './credentials.ts'

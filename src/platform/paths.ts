@@ -1,3 +1,3 @@
 // Paths of files. Where there are no files, they are names only.
 
-export { dirname, resolve } from 'node:path'
+export { basename, dirname, resolve } from 'node:path'

@@ -3,7 +3,7 @@
 // wrong, a wrong key above all, leaves nothing behind.
 
 import { systemRandom } from '../crypto/random.ts'
-import { systemDisk } from '../disk/disk.ts'
+import { systemDisk } from '../disk/system-disk.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import { parseId } from '../format/id.ts'
 import { openHeadKeyring } from './access/authority.ts'

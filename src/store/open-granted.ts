@@ -3,7 +3,7 @@
 // everything after it is.
 
 import { systemRandom } from '../crypto/random.ts'
-import { systemDisk } from '../disk/disk.ts'
+import { systemDisk } from '../disk/system-disk.ts'
 import { createDiskObjectStore } from '../git/disk-store/disk-object-store.ts'
 import type { RemoteOptions, TransferProgress } from '../transport/remote-access.ts'
 import { StagedClone } from './clone/staged-clone.ts'

@@ -3,6 +3,7 @@
 // control or format characters and without secrets.
 
 import { type ErrorCode, StoreError } from '../errors.ts'
+import { Bytes } from '../platform/bytes.ts'
 import { cutOff } from './pkt-line.ts'
 import type { Credentials } from './remote-access.ts'
 import type { FileUrl, SshUrl } from './remote-url.ts'
@@ -11,7 +12,7 @@ const lengthMax = 400
 
 /** Strings that must never be shown: passwords, and their encodings in requests. */
 export function secretForms({ username, password }: Credentials): string[] {
-  const basic = Buffer.from(`${username}:${password}`).toString('base64')
+  const basic = Bytes.from(`${username}:${password}`).toString('base64')
   const forms = [password, encodeURIComponent(password), basic, basic.replace(/=+$/, '')]
   return forms.filter((form) => form.length > 0)
 }

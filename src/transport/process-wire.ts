@@ -11,7 +11,7 @@ import {
   spawn,
 } from 'node:child_process'
 import { kill } from 'node:process'
-import { systemDisk } from '../disk/disk.ts'
+import { systemDisk } from '../disk/system-disk.ts'
 import { StoreError } from '../errors.ts'
 import { processFailure } from './failures.ts'
 import { checkGitSettings, childEnvironment, findGitSetting } from './git-settings.ts'

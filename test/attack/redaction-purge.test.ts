@@ -6,7 +6,8 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type Disk, systemDisk } from '../../src/disk/disk.ts'
+import type { Disk } from '../../src/disk/disk.ts'
+import { systemDisk } from '../../src/disk/system-disk.ts'
 import { OidList } from '../../src/git/objects/oid-list.ts'
 import { encodeIntent } from '../../src/git/purge/purge-intent.ts'
 import {

@@ -15,7 +15,7 @@ import {
 import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { readUserFile, replaceUserFile } from '../../src/cli/setup/user-file.ts'
-import { systemDisk } from '../../src/disk/disk.ts'
+import { systemDisk } from '../../src/disk/system-disk.ts'
 import { type Home, newHome, newHomeWithStore } from '../e2e/cli-process.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 

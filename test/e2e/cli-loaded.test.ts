@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../support/temporary.ts'
 
-const LIMIT = 271
+const LIMIT = 273
 
 const dist = new URL('../../dist/', import.meta.url)
 const program = fileURLToPath(new URL('cli/main.js', dist))

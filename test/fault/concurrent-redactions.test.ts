@@ -3,7 +3,8 @@
 
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
-import { type Disk, systemDisk } from '../../src/disk/disk.ts'
+import type { Disk } from '../../src/disk/disk.ts'
+import { systemDisk } from '../../src/disk/system-disk.ts'
 import { type MemoryStore, openStore } from '../../src/index.ts'
 import {
   argumentsOf,

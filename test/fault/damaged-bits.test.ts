@@ -5,7 +5,7 @@
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { systemDisk } from '../../src/disk/disk.ts'
+import { systemDisk } from '../../src/disk/system-disk.ts'
 import { StoreError } from '../../src/errors.ts'
 import { openDiskObjectStore } from '../../src/git/disk-store/disk-object-store.ts'
 import { surveyJournal } from '../../src/git/journal/journal-survey.ts'

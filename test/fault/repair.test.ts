@@ -4,7 +4,7 @@
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { systemDisk } from '../../src/disk/disk.ts'
+import { systemDisk } from '../../src/disk/system-disk.ts'
 import { framesOf, surveyJournals } from '../../src/git/journal/journal-survey.ts'
 import { RepositorySurvey } from '../../src/git/repair/repository-survey.ts'
 import type { MemoryStore } from '../../src/index.ts'

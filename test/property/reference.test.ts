@@ -6,7 +6,7 @@
 import { rmSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { systemDisk } from '../../src/disk/disk.ts'
+import { systemDisk } from '../../src/disk/system-disk.ts'
 import { hasCode } from '../../src/errors.ts'
 import { parseId } from '../../src/format/id.ts'
 import {

@@ -1,6 +1,7 @@
 // A disk that counts the reads of packs, so that tests see if something is read again.
 
-import { type Disk, systemDisk } from '../../src/disk/disk.ts'
+import type { Disk } from '../../src/disk/disk.ts'
+import { systemDisk } from '../../src/disk/system-disk.ts'
 
 export function countedDisk(): { readonly disk: Disk; readonly counts: { reads: number } } {
   const counts = { reads: 0 }

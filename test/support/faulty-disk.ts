@@ -21,15 +21,10 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import {
-  type DirectoryEntry,
-  type Disk,
-  type FileStatus,
-  type OpenMode,
-  systemDisk,
-} from '../../src/disk/disk.ts'
+import type { DirectoryEntry, Disk, FileStatus, OpenMode } from '../../src/disk/disk.ts'
 import type { Life, Listener } from '../../src/disk/life-socket.ts'
 import { lifeOf, type ProcessOwner, thisProcess } from '../../src/disk/process-owner.ts'
+import { systemDisk } from '../../src/disk/system-disk.ts'
 import { type ErrorCode, StoreError } from '../../src/errors.ts'
 
 export type Moment = 'before' | 'torn' | 'after'

@@ -1,7 +1,7 @@
 // Puts forged histories into real repositories on disk, as anyone with write access to them would.
 
 import { sealedFraming } from '../../src/crypto/aead.ts'
-import { systemDisk } from '../../src/disk/disk.ts'
+import { systemDisk } from '../../src/disk/system-disk.ts'
 import {
   createDiskObjectStore,
   openDiskObjectStore,

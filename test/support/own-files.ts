@@ -1,7 +1,8 @@
 // What a device keeps for itself, for tests: in files at given paths, and in memory, shared by the
 // handles of several servers as rows of a database are.
 
-import { type Disk, systemDisk } from '../../src/disk/disk.ts'
+import type { Disk } from '../../src/disk/disk.ts'
+import { systemDisk } from '../../src/disk/system-disk.ts'
 import { OwnDirectory, type OwnFiles, type OwnName } from '../../src/store/local/own-files.ts'
 import { temporaryDirectory } from './temporary.ts'
 

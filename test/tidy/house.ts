@@ -7,16 +7,16 @@ import type { SourceFile } from './source.ts'
 
 /** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
-  'lines of src': 117_000,
-  'files of src': 716,
-  'lines of test and scripts': 136_000,
+  'lines of src': 117_600,
+  'files of src': 724,
+  'lines of test and scripts': 136_300,
   'percent of lines in src that are statements, at least': 50,
   'files of src with one importer': 182,
-  'files of src of at most 40 lines': 52,
+  'files of src of at most 40 lines': 57,
   'files side by side in a folder': 32,
   'files in the root of src/cli': 8,
   'files in src/store/sync': 18,
-  'type names declared twice or more': 5,
+  'type names declared twice or more': 6,
   'odd comments in a thousand': 10,
 } as const
 

@@ -2,7 +2,7 @@
 // what stock git says about it. The locks are in file-checks.ts.
 
 import { spawnSync } from 'node:child_process'
-import { systemDisk } from '../../disk/disk.ts'
+import { systemDisk } from '../../disk/system-disk.ts'
 import { StoreError, hasCode } from '../../errors.ts'
 import { framesOf, type JournalSurvey, surveyJournals } from '../../git/journal/journal-survey.ts'
 import type { ObjectAmount } from '../../git/object-store.ts'

@@ -2,7 +2,7 @@
 // system: a unit of systemd, or an agent of launchd.
 
 import { join } from 'node:path'
-import { systemDisk } from '../../disk/disk.ts'
+import { systemDisk } from '../../disk/system-disk.ts'
 import { CommandError, type Answer, type Context, type Input } from '../call/command.ts'
 import { readAgentEnvironment } from '../call/environment.ts'
 import { type Launch, launchOf } from '../setup/clients.ts'

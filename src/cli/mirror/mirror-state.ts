@@ -4,7 +4,8 @@
 // memories are then compared anew.
 
 import { systemRandom } from '../../crypto/random.ts'
-import { type Disk, systemDisk } from '../../disk/disk.ts'
+import type { Disk } from '../../disk/disk.ts'
+import { systemDisk } from '../../disk/system-disk.ts'
 import { StoreError } from '../../errors.ts'
 import { formatId, parseId } from '../../format/id.ts'
 import type { Identity } from '../../keys/identity.ts'

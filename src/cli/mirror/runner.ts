@@ -3,8 +3,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemRandom } from '../../crypto/random.ts'
-import { makeDurableDirectory, systemDisk } from '../../disk/disk.ts'
+import { makeDurableDirectory } from '../../disk/disk.ts'
 import { LockIdentity, ProcessLock, sweepOwners } from '../../disk/process-lock.ts'
+import { systemDisk } from '../../disk/system-disk.ts'
 import { StoreError } from '../../errors.ts'
 import { lockWaitMsDefault } from '../../limits.ts'
 import { Folder } from './folder.ts'

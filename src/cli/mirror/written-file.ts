@@ -3,7 +3,7 @@
 
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { systemDisk } from '../../disk/disk.ts'
+import { systemDisk } from '../../disk/system-disk.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Context } from '../call/command.ts'
 import type { Mirror } from './mirror-state.ts'

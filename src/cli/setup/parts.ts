@@ -2,7 +2,7 @@
 // the change itself. A file that cannot be extended is refused before any is changed.
 
 import { join } from 'node:path'
-import { systemDisk } from '../../disk/disk.ts'
+import { systemDisk } from '../../disk/system-disk.ts'
 import { StoreError } from '../../errors.ts'
 import type { AgentEnvironment } from '../call/environment.ts'
 import { isObject, type JsonObject } from '../machine/json.ts'

@@ -5,8 +5,8 @@
 
 import { join } from 'node:path'
 import { systemRandom } from '../../crypto/random.ts'
-import { systemDisk as disk } from '../../disk/disk.ts'
 import { LockIdentity, ProcessLock, sweepOwners } from '../../disk/process-lock.ts'
+import { systemDisk as disk } from '../../disk/system-disk.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { attempt, makeDirectory } from '../../home/files.ts'
 import { lockWaitMsDefault } from '../../limits.ts'

@@ -2,8 +2,8 @@
 // maintenance and the exchange of packs. Owns when it is closed.
 
 import { resolve } from 'node:path'
-import { systemDisk } from '../../disk/disk.ts'
 import { refuseForeignRoot } from '../../disk/foreign-owner.ts'
+import { systemDisk } from '../../disk/system-disk.ts'
 import { isOfSystem } from '../../disk/unsynced-disk.ts'
 import type {
   CompactOptions,

@@ -2,7 +2,7 @@
 // few milliseconds runs in the main thread all the same, because a thread takes 40 to start. Must
 // not choose the objects of a pack.
 
-import { systemDisk } from '../../disk/disk.ts'
+import { systemDisk } from '../../disk/system-disk.ts'
 import { KIBIBYTE } from '../../limits.ts'
 import { findWorker, type JobOptions, JobPool } from '../../worker-threads.ts'
 import type { CompactOptions } from '../object-store.ts'

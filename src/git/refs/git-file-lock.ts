@@ -10,6 +10,7 @@ import type { Disk } from '../../disk/disk.ts'
 import { isHeldByLive, type LockIdentity, pause, ProcessLock } from '../../disk/process-lock.ts'
 import { StoreError } from '../../errors.ts'
 import { lineFileBytesMax } from '../../limits.ts'
+import { Bytes } from '../../platform/bytes.ts'
 
 export interface GitFileLockContext {
   readonly disk: Disk
@@ -76,7 +77,7 @@ export async function editUnderLock(
   const before = read()
   const after = edit(before)
   if (after === before) return
-  await replaceUnderLock(context, name, Buffer.from(after, 'latin1'), () => {
+  await replaceUnderLock(context, name, Bytes.from(after, 'latin1'), () => {
     if (read() === before) return
     throw new StoreError('ref_conflict', `Another program changed ${name}: try again`)
   })

@@ -2,6 +2,7 @@
 // them too. Must change whole sections only, and refuse a config that it cannot parse.
 
 import { StoreError } from '../../errors.ts'
+import { Bytes } from '../../platform/bytes.ts'
 import type { Remote } from '../exchange.ts'
 import { branchName } from './branch.ts'
 import { parseGitConfig } from './git-config.ts'
@@ -68,10 +69,10 @@ function withoutSection(text: string, name: string): string {
 
 /** The file is read and written as Latin-1, to preserve its bytes; git stores UTF-8. */
 function quote(text: string): string {
-  const bytes = Buffer.from(text, 'utf8').toString('latin1')
+  const bytes = Bytes.from(text, 'utf8').toString('latin1')
   return `"${bytes.replaceAll(/["\\]/g, '\\$&')}"`
 }
 
 function decode(value: string): string {
-  return Buffer.from(value, 'latin1').toString('utf8')
+  return Bytes.from(value, 'latin1').toString('utf8')
 }

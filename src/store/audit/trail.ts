@@ -4,7 +4,7 @@
 
 import { equalBytes, toHex } from '../../bytes.ts'
 import { systemRandom } from '../../crypto/random.ts'
-import { systemDisk } from '../../disk/disk.ts'
+import { systemDisk } from '../../disk/system-disk.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { headFingerprint } from '../../format/fingerprint.ts'
 import { openDiskObjectStore } from '../../git/disk-store/disk-object-store.ts'

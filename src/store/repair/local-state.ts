@@ -2,7 +2,7 @@
 // snapshot. Must not replace a damaged anchor silently: the old file is kept, and the new one names
 // a verified head.
 
-import { systemDisk } from '../../disk/disk.ts'
+import { systemDisk } from '../../disk/system-disk.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { parseId } from '../../format/id.ts'
 import type { Oid } from '../../git/objects/object.ts'

@@ -5,7 +5,7 @@
 
 import type { Progress } from '../../async.ts'
 import { systemRandom } from '../../crypto/random.ts'
-import { systemDisk } from '../../disk/disk.ts'
+import { systemDisk } from '../../disk/system-disk.ts'
 import { StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
 import type { GitObject, Oid } from '../../git/objects/object.ts'

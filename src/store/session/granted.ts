@@ -3,7 +3,8 @@
 // holder and signed by that device. A clone that begins anew (decision 0066) has two starts for a
 // moment: the branch decides which one is in force.
 
-import { atomicWrite, type Disk, makeDurableDirectory, systemDisk } from '../../disk/disk.ts'
+import { atomicWrite, type Disk, makeDurableDirectory } from '../../disk/disk.ts'
+import { systemDisk } from '../../disk/system-disk.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { parseLinks } from '../../format/commit.ts'
 import type { Start } from '../../format/start.ts'

@@ -4,7 +4,7 @@
 // is read from the store, which knows what replaced it. Of a pack that was just received, most is
 // still in RAM (decision 0064).
 
-import { systemDisk } from '../../disk/disk.ts'
+import { systemDisk } from '../../disk/system-disk.ts'
 import { hasCode } from '../../errors.ts'
 import type { HashedColumns } from '../../git/exchange.ts'
 import type { GitObject, Oid, SizeLimit } from '../../git/objects/object.ts'

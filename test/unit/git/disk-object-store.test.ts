@@ -1,7 +1,8 @@
 import { readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { type Disk, systemDisk } from '../../../src/disk/disk.ts'
+import type { Disk } from '../../../src/disk/disk.ts'
+import { systemDisk } from '../../../src/disk/system-disk.ts'
 import { StoreError } from '../../../src/errors.ts'
 import {
   createDiskObjectStore,

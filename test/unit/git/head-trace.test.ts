@@ -3,7 +3,7 @@
 
 import { utimesSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { systemDisk } from '../../../src/disk/disk.ts'
+import { systemDisk } from '../../../src/disk/system-disk.ts'
 import { traceOfStore } from '../../../src/git/disk-store/head-trace.ts'
 import { author, newStore } from '../../support/stores.ts'
 

@@ -4,7 +4,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { systemDisk } from '../../../src/disk/disk.ts'
+import { systemDisk } from '../../../src/disk/system-disk.ts'
 import { filterPacks } from '../../../src/git/maintenance/pack-job.ts'
 import { OidList } from '../../../src/git/objects/oid-list.ts'
 import { makeDelta } from '../../../src/git/pack/delta.ts'

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Disk, systemDisk } from '../../../src/disk/disk.ts'
+import type { Disk } from '../../../src/disk/disk.ts'
+import { systemDisk } from '../../../src/disk/system-disk.ts'
 import { hasCode } from '../../../src/errors.ts'
 import {
   createDiskObjectStore,

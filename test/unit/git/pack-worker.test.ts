@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
-import { systemDisk } from '../../../src/disk/disk.ts'
+import { systemDisk } from '../../../src/disk/system-disk.ts'
 import { hasCode } from '../../../src/errors.ts'
 import { runPackJob } from '../../../src/git/maintenance/pack-job.ts'
 import { packInWorker, workerPacker } from '../../../src/git/maintenance/pack-worker.ts'

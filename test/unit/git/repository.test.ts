@@ -10,8 +10,8 @@ import {
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { systemRandom } from '../../../src/crypto/random.ts'
-import { systemDisk } from '../../../src/disk/disk.ts'
 import { LockIdentity } from '../../../src/disk/process-lock.ts'
+import { systemDisk } from '../../../src/disk/system-disk.ts'
 import { findSetting, parseGitConfig } from '../../../src/git/refs/git-config.ts'
 import {
   checkRepository,

@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { systemDisk } from '../../../src/disk/disk.ts'
+import { systemDisk } from '../../../src/disk/system-disk.ts'
 import { hasReverseReference } from '../../../src/git/maintenance/unreachable.ts'
 import { decodeTree, findAllLinks, type Oid } from '../../../src/git/objects/object.ts'
 import { OidList } from '../../../src/git/objects/oid-list.ts'

@@ -1,7 +1,8 @@
 // What the command line does to the stores of a server that runs or starts.
 
 import { expect, test } from 'vitest'
-import { type Disk, systemDisk } from '../../../src/disk/disk.ts'
+import type { Disk } from '../../../src/disk/disk.ts'
+import { systemDisk } from '../../../src/disk/system-disk.ts'
 import { StoreError } from '../../../src/errors.ts'
 import {
   type HostAdministration,

@@ -2,7 +2,7 @@
 
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { systemDisk } from '../../../src/disk/disk.ts'
+import { systemDisk } from '../../../src/disk/system-disk.ts'
 import { backupHost, restoreHost } from '../../../src/hosting/backup.ts'
 import { generateIdentity } from '../../../src/index.ts'
 import { callerOf, newHost, newToken, settings } from '../../support/hosts.ts'

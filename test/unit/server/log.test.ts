@@ -1,7 +1,8 @@
 // The log: a line for each request, with nothing of what it holds.
 
 import { describe, expect, test } from 'vitest'
-import { type FileStatus, systemDisk } from '../../../src/disk/disk.ts'
+import type { FileStatus } from '../../../src/disk/disk.ts'
+import { systemDisk } from '../../../src/disk/system-disk.ts'
 import { mcpRoute } from '../../../src/mcp/mcp.ts'
 import type { LogLine } from '../../../src/server/server.ts'
 import { newServedStore, serveStores } from '../../support/served-stores.ts'

@@ -4,7 +4,8 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { type Disk, systemDisk } from '../../../src/disk/disk.ts'
+import type { Disk } from '../../../src/disk/disk.ts'
+import { systemDisk } from '../../../src/disk/system-disk.ts'
 import { StoreError } from '../../../src/errors.ts'
 import {
   createStore,

@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { utf8 } from '../../../src/bytes.ts'
 import { systemRandom } from '../../../src/crypto/random.ts'
-import { systemDisk } from '../../../src/disk/disk.ts'
+import { systemDisk } from '../../../src/disk/system-disk.ts'
 import { generateIdentity } from '../../../src/keys/identity.ts'
 import {
   type CacheOwner,

@@ -2,7 +2,7 @@
 // a disk that fails at the end, more memories than a record has rows.
 
 import { describe, expect, test } from 'vitest'
-import { systemDisk } from '../../../src/disk/disk.ts'
+import { systemDisk } from '../../../src/disk/system-disk.ts'
 import { type MemoryStore, StoreError } from '../../../src/index.ts'
 import { rowsMax } from '../../../src/limits.ts'
 import { FLAT_MAX } from '../../../src/store/snapshot/memory-tree.ts'

@@ -2,7 +2,8 @@
 // and a sync holds writes back.
 
 import { expect, test } from 'vitest'
-import { type Disk, systemDisk } from '../../../src/disk/disk.ts'
+import type { Disk } from '../../../src/disk/disk.ts'
+import { systemDisk } from '../../../src/disk/system-disk.ts'
 import { StoreError } from '../../../src/errors.ts'
 import { openDiskObjectStore } from '../../../src/git/disk-store/disk-object-store.ts'
 import { openStore } from '../../../src/store/open.ts'

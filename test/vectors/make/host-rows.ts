@@ -4,7 +4,7 @@
 import { toHex, utf8 } from '../../../src/bytes.ts'
 import { hash256 } from '../../../src/crypto/digest.ts'
 import type { Random } from '../../../src/crypto/random.ts'
-import { systemDisk } from '../../../src/disk/disk.ts'
+import { systemDisk } from '../../../src/disk/system-disk.ts'
 import { formatId } from '../../../src/format/id.ts'
 import { catalogueTables, type HostedStore } from '../../../src/hosting/catalogue.ts'
 import { credentialTables } from '../../../src/hosting/credentials.ts'

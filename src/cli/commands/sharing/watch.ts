@@ -5,7 +5,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemRandom } from '../../../crypto/random.ts'
-import { systemDisk } from '../../../disk/disk.ts'
+import { systemDisk } from '../../../disk/system-disk.ts'
 import { StoreError } from '../../../errors.ts'
 import { traceOfGit, traceOfStore } from '../../../git/disk-store/head-trace.ts'
 import { findCloneHead, listRemotes } from '../../../store/clone-remotes.ts'

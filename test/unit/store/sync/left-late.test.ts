@@ -2,7 +2,7 @@
 // is no rollback to any device, whatever happened in between (FORMAT §7.4, §9).
 
 import { describe, expect, test } from 'vitest'
-import { systemDisk } from '../../../../src/disk/disk.ts'
+import { systemDisk } from '../../../../src/disk/system-disk.ts'
 import { framesOf, surveyJournals } from '../../../../src/git/journal/journal-survey.ts'
 import { generateIdentity, type MemoryStore } from '../../../../src/index.ts'
 import { worldsOf } from '../../../support/clone-templates.ts'

@@ -2,7 +2,8 @@
 // process costs the same in a short history and in a long one.
 
 import { expect, test } from 'vitest'
-import { type Disk, systemDisk } from '../../../../src/disk/disk.ts'
+import type { Disk } from '../../../../src/disk/disk.ts'
+import { systemDisk } from '../../../../src/disk/system-disk.ts'
 import { type MemoryStore, openStore } from '../../../../src/index.ts'
 import {
   bareRemote,

@@ -1,0 +1,2 @@
+/** The file to take in place of `path` of src/; undefined for the file itself. */
+export function webFileOf(path: string): string | undefined

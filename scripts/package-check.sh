@@ -17,7 +17,7 @@ npm pack --silent --pack-destination "$work"
 tarball=$(echo "$work"/gitlocket-*.tgz)
 # No sources, tests or maps to them: only what package.json's "files" promise.
 tar -tzf "$tarball" | sed 's|^package/||' | sort >"$work/contents"
-if grep -vE '^(src/bin/[a-z-]+\.cjs|dist/command/([a-z0-9-]+\.(cjs|cjs\.map|wasm)|LICENSES\.txt)|dist/.*\.(js|d\.ts)|dist/console/client/(index\.html|LICENSES\.txt|assets/[A-Za-z0-9_-]+\.(css|svg))|dist/plugin/(\.claude-plugin/(plugin|marketplace)\.json|\.mcp\.json|hooks/hooks\.json|skills/[a-z-]+/SKILL\.md)|docs/([A-Z-]+\.md|console(-dark)?\.png|tour(-still)?\.svg|decisions/[A-Za-z0-9-]+\.md|recipes/[a-z/-]+\.m?js|recipes/([a-z-]+/)?README\.md|recipes/(fleet|sandboxes)/(Dockerfile|[a-z]+\.(conf|json|yaml|yml)))|[A-Z]+\.md|LICENSE|package\.json)$' "$work/contents"; then
+if grep -vE '^(src/bin/[a-z-]+\.cjs|dist/command/([a-z0-9-]+\.(cjs|cjs\.map|wasm)|LICENSES\.txt)|dist/.*\.(js|d\.ts)|dist/web/(libsodium\.wasm|LICENSES\.txt)|dist/console/client/(index\.html|LICENSES\.txt|assets/[A-Za-z0-9_-]+\.(css|svg))|dist/plugin/(\.claude-plugin/(plugin|marketplace)\.json|\.mcp\.json|hooks/hooks\.json|skills/[a-z-]+/SKILL\.md)|docs/([A-Z-]+\.md|console(-dark)?\.png|tour(-still)?\.svg|decisions/[A-Za-z0-9-]+\.md|recipes/[a-z/-]+\.m?js|recipes/page/index\.html|recipes/worker/wrangler\.jsonc|recipes/([a-z-]+/)?README\.md|recipes/(fleet|sandboxes)/(Dockerfile|[a-z]+\.(conf|json|yaml|yml)))|[A-Z]+\.md|LICENSE|package\.json)$' "$work/contents"; then
   echo 'The tarball holds files that it should not' >&2
   exit 1
 fi

@@ -1,4 +1,4 @@
-// `npm run web` bundles src/web/web.ts with all that it needs into dist/web, for
+// A step of `npm run build`: bundles src/web/web.ts with all that it needs into dist/web, for
 // runtimes without Node. Each port of src/platform is replaced by the file of the same name in
 // src/web/platform, and the files that need a disk or a process by an empty one (web-ports.mjs).
 //
@@ -17,33 +17,41 @@ const output = join(root, 'dist', 'web')
 const source = join(root, 'src')
 const slot = 'virtual:web-assembly'
 
+/** The first `openRemote` begins libsodium: Workers allow no randomness while modules load. */
+const entry = (imports, compile) => `
+  ${imports}
+  import { provide } from '${slot}'
+  import { openRemote as open } from '${join(source, 'web/web.ts')}'
+  export * from '${join(source, 'web/web.ts')}'
+  const compile = ${compile}
+  let module
+  export const openRemote = async (options) => {
+    module ??= await compile()
+    provide(module)
+    return open(options)
+  }`
+
 const entries = {
-  web: `
-    import { provide } from '${slot}'
-    provide(async () => {
-      const response = await fetch(new URL('./libsodium.wasm', import.meta.url))
-      if (!response.ok) throw new Error('libsodium.wasm could not be fetched')
-      return WebAssembly.compile(await response.arrayBuffer())
-    })
-    export * from '${join(root, 'src/web/web.ts')}'`,
-  workerd: `
-    import { provide } from '${slot}'
-    import wasm from './libsodium.wasm'
-    provide(() => wasm)
-    export * from '${join(root, 'src/web/web.ts')}'`,
+  web: entry(
+    '',
+    `async () => {
+      const url = new URL('./libsodium.wasm', import.meta.url)
+      const response = await fetch(url).catch(() => undefined)
+      if (response?.ok) return WebAssembly.compile(await response.arrayBuffer())
+      throw new Error(url + ' could not be fetched: serve it next to the other files of gitlocket')
+    }`,
+  ),
+  workerd: entry(`import wasm from './libsodium.wasm'`, '() => wasm'),
 }
 
-/** Where the entry says where the WebAssembly is. */
+/** Where libsodium waits for its WebAssembly. */
 const slotModule = `
   let provide
-  const source = new Promise((resolve) => { provide = resolve })
+  const provided = new Promise((resolve) => { provide = resolve })
   export { provide }
-  export const instantiateWasm = (imports, done) => {
-    const start = async () => {
-      const module = await (await source)()
-      done(await WebAssembly.instantiate(module, imports), module)
-    }
-    void start()
+  export const instantiateWasm = async (imports, done) => {
+    const module = await provided
+    done(await WebAssembly.instantiate(module, imports), module)
   }`
 
 const web = {

@@ -128,12 +128,16 @@ export const packObjectsMax: number = 2 ** 24
 export const packWorkMax: number = 256
 /** However small a pack is, it may take that much: its largest object has to be allowed. */
 export const packWorkBytesMin: number = 256 * MEBIBYTE
-/** The bytes of a received pack that are kept in RAM while it is verified. */
+/**
+ * The bytes of a received pack that are kept in RAM while it is verified, where `hashedFreeBytes`
+ * of memory are free; in proportion less where there is less.
+ */
 export const hashedBytesMax: Readonly<Record<'commit' | 'tree' | 'blob', number>> = {
-  commit: 64 * MEBIBYTE,
-  tree: 48 * MEBIBYTE,
-  blob: 32 * MEBIBYTE,
+  commit: 160 * MEBIBYTE,
+  tree: 96 * MEBIBYTE,
+  blob: 128 * MEBIBYTE,
 }
+export const hashedFreeBytes: number = 8 * 1024 * MEBIBYTE
 /** A pack with more objects is read from its file: the columns alone take forty bytes for each. */
 export const hashedObjectsMax: number = 2 ** 20
 /** Trees that an open store keeps to apply deltas to. */

@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { availableMemory as bytesAvailable } from 'node:process'
 
 export { parentPort, type ResourceLimits, Worker, type WorkerOptions } from 'node:worker_threads'
 
@@ -14,6 +15,11 @@ export function hasModule(url: URL): boolean {
 
 export function processorCount(): number {
   return availableParallelism()
+}
+
+/** In bytes, for this process: the limit of a container counts. */
+export function availableMemory(): number {
+  return bytesAvailable()
 }
 
 /** Zeros, which threads can share if there are any. */

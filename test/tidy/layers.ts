@@ -182,6 +182,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
     'src/disk/foreign-owner.ts',
     'src/disk/process-owner.ts',
     'src/hosting/store-pool.ts',
+    'src/platform/threads.ts',
     'src/transport/process-wire.ts',
   ],
   'node:readline': ['cli'],

@@ -8,11 +8,12 @@ import { assert } from '../../errors.ts'
 import {
   deltaCacheBytes,
   hashedBytesMax,
+  hashedFreeBytes,
   hashedObjectsMax,
   KIBIBYTE,
   MEBIBYTE,
 } from '../../limits.ts'
-import { sharedMemory } from '../../platform/threads.ts'
+import { availableMemory, sharedMemory } from '../../platform/threads.ts'
 import type { HashedColumns } from '../exchange.ts'
 import type { GitObject, ObjectType, Oid, SizeLimit } from '../objects/object.ts'
 import { OidTable } from '../objects/oid-table.ts'
@@ -31,6 +32,13 @@ const TREE = 2
 /** By the number of a type. */
 const TYPES: readonly ObjectType[] = ['commit', 'tree', 'blob']
 
+/** The bytes of each type that are kept where `free` bytes of memory are free. */
+export function boundsFor(free: number): typeof hashedBytesMax {
+  const share = Math.min(1, free / hashedFreeBytes)
+  const { commit, tree, blob } = hashedBytesMax
+  return { commit: commit * share, tree: tree * share, blob: blob * share }
+}
+
 /** Collects the objects while a pack is checked. */
 export class HashedObjectsBuilder {
   readonly #oids: OidTable
@@ -48,7 +56,11 @@ export class HashedObjectsBuilder {
     return new HashedObjectsBuilder(oids, count)
   }
 
-  constructor(oids: OidTable, count: number, bytesMax: typeof hashedBytesMax = hashedBytesMax) {
+  constructor(
+    oids: OidTable,
+    count: number,
+    bytesMax: typeof hashedBytesMax = boundsFor(availableMemory()),
+  ) {
     this.#oids = oids
     this.#left = { ...bytesMax }
     this.#types = new Uint8Array(sharedMemory(count))

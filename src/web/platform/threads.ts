@@ -16,6 +16,11 @@ export function processorCount(): number {
   return 1
 }
 
+/** None to spare: the platform does not tell. */
+export function availableMemory(): number {
+  return 0
+}
+
 /** Browsers share no memory unless the page asks for it. */
 export function sharedMemory(length: number): ArrayBufferLike {
   return new ArrayBuffer(length)

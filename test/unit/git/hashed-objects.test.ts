@@ -8,9 +8,14 @@ import { unwatched } from '../../../src/async.ts'
 import { systemDisk } from '../../../src/disk/system-disk.ts'
 import { StoreError } from '../../../src/errors.ts'
 import { OidTable } from '../../../src/git/objects/oid-table.ts'
-import { HashedObjects, HashedObjectsBuilder } from '../../../src/git/pack/hashed-objects.ts'
+import {
+  boundsFor,
+  HashedObjects,
+  HashedObjectsBuilder,
+} from '../../../src/git/pack/hashed-objects.ts'
 import { checkPack } from '../../../src/git/pack/pack-resolve.ts'
 import { writePack } from '../../../src/git/pack/pack-writer.ts'
+import { hashedBytesMax } from '../../../src/limits.ts'
 import { atOnce } from '../../../src/time-slice.ts'
 import { inRam } from '../../support/hostile-packs.ts'
 import { bareRepository, history, noise, object } from '../../support/pack-fixtures.ts'
@@ -96,6 +101,12 @@ test('keeps no more bytes of a type than its bound, and no large object', () => 
   const kept = objects.map(({ oid }) => reader.read(oid)?.body.length)
   expect(kept).toEqual([300, undefined, 200, undefined, undefined, 65_535, 0])
   expect(objects.every(({ oid }) => reader.has(oid))).toBe(true)
+})
+
+test('keeps less where less memory is free', () => {
+  expect(boundsFor(64 * 2 ** 30)).toEqual(hashedBytesMax)
+  expect(boundsFor(2 ** 30).commit).toBe(hashedBytesMax.commit / 8)
+  expect(boundsFor(0)).toEqual({ commit: 0, tree: 0, blob: 0 })
 })
 
 test('an oid that is added twice is found', () => {

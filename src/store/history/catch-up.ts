@@ -10,6 +10,7 @@ import type { Oid } from '../../git/objects/object.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { readCommitBytes } from '../commits/decoded-commit.ts'
 import { hex, Table, u32 } from '../tables/table.ts'
+import type { CommitEntry } from './history-rows.ts'
 import type { History, HistorySource } from './history.ts'
 import { type KnownCommit, readKnownCommit, readRecordHash } from './known-commit.ts'
 
@@ -158,9 +159,15 @@ function readCommit(
   { oid, height }: NamedCommit,
   read: ReadonlyMap<Oid, Uint8Array>,
 ): FoundCommit['known'] {
-  const commit = history.findCommit(oid, height)
+  const commit = findWhole(history, { oid, height })
   if (commit === undefined) return readKnownCommit(source, oid, read.get(oid))
   return { commit, rows: history.rowsAt(commit.position) }
+}
+
+/** A known commit, unless it stands for all earlier ones: its parents and rows are not its own. */
+function findWhole(history: History, { oid, height }: NamedCommit): CommitEntry | undefined {
+  const commit = history.findCommit(oid, height)
+  return commit === undefined || history.isBeginning(commit.position) ? undefined : commit
 }
 
 type Hashed = FoundCommit & { readonly hash: Uint8Array }
@@ -232,7 +239,7 @@ class Walk {
   }
 
   #findKnown({ oid, height }: NamedCommit): LinkedCommit | undefined {
-    const commit = this.#history.findCommit(oid, height)
+    const commit = findWhole(this.#history, { oid, height })
     return commit && { oid, height, parents: this.#history.parentsOf(commit) }
   }
 

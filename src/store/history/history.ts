@@ -295,7 +295,8 @@ export class History {
   /** A copy of the commits below a position. A redaction applied to one shows in the other. */
   prefix(position: number): History {
     const prefix = new History()
-    prefix.beginning = this.beginning
+    // A history that is read again from its first commit on has all of them.
+    prefix.beginning = position === 0 ? undefined : this.beginning
     const table = this.#table
     const rows = table.firstRow(position)
     const memories = this.#memoriesBefore(rows)

@@ -227,7 +227,10 @@ export class CurrentState {
     try {
       const followed = await followHead(source, before, head, { fill, findLeftFor })
       this.moveTo({ snapshot: followed.snapshot, epochs })
-      if (followed.isRewritten) this.forgetAll()
+      if (!followed.isRewritten) return
+      // Another process may have fetched earlier history, or have begun anew.
+      if (this.beginning !== undefined) this.beginAt(this.#readBeginning(source))
+      this.forgetAll()
     } catch (error) {
       if (!hasCode(error, 'object_missing', 'history_needed', 'rolled_back')) throw error
       const anew = await this.#findAnew(source, head)
@@ -245,9 +248,7 @@ export class CurrentState {
     source: StoreSource,
     head: Oid,
   ): Promise<Pick<VerifiedState, 'snapshot' | 'beginning'> | undefined> {
-    const { grant } = this.identity
-    if (grant === undefined || this.beginning === undefined) return undefined
-    const beginning = this.#granted?.findBeginning(source, grant)
+    const beginning = this.beginning && this.#readBeginning(source)
     if (beginning === undefined) return undefined
     const { anchor } = this.local
     await anchor.refresh()
@@ -255,6 +256,11 @@ export class CurrentState {
     if (snapshot === undefined) return undefined
     await checkFreshness(source, anchor, snapshot)
     return { snapshot, beginning }
+  }
+
+  #readBeginning(source: StoreSource): CloneBeginning | undefined {
+    const { grant } = this.identity
+    return grant && this.#granted?.findBeginning(source, grant)
   }
 
   /** The history up to a head. */

@@ -325,9 +325,10 @@ async function acceptObjects(
   { session, incoming, theirs: { beginning } }: AdoptionCandidate,
   head: Oid,
 ): Promise<void> {
-  if (incoming.isEmpty) return
-  await noteFetches(session, [head])
-  await incoming.accept()
+  if (!incoming.isEmpty) {
+    await noteFetches(session, [head])
+    await incoming.accept()
+  }
   if (beginning === undefined) return
   const write: Build<void> = async () => {
     session.beginAt(beginning)

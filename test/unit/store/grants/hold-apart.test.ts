@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest'
 import { type MemoryStore, StoreError } from '../../../../src/index.ts'
-import { type Clone, idOf, joinClone, put, sync } from '../../../support/clones.ts'
+import { type Clone, idOf, joinClone, put, sync, syncAll } from '../../../support/clones.ts'
 import {
   create,
   floored,
@@ -238,4 +238,61 @@ test('needs the history for a merge with a base below the floor', async () => {
   await expect(hold(world)).rejects.toMatchObject({ code: 'history_needed' })
   await held.close()
   expect(mainAt(world)).toBe((await older.store.status()).head)
+})
+
+test('follows another process of its clone below the state that it began with', async () => {
+  const world = await givenGrant()
+  const others = [
+    await joinClone(world.granter, world.url),
+    await joinClone(world.granter, world.url),
+  ]
+  await syncAll([world.granter, ...others])
+  await put(world.granter, '/newer.md')
+  await sync(world.granter)
+  await giveMore(world.granter)
+  const at = holderPlace()
+  const [one, two] = [await hold(world, at), await hold(world, at)]
+  await writeAs(one, create('/one.md'))
+  await one.history.versions({ path: '/one.md' })
+  for (const [n, other] of others.entries()) {
+    await put(other, `/based-below-${n}.md`)
+    await sync(other)
+    await syncHolder(two)
+    // With the history of both, which begins lower than before.
+    await one.history.versions({ path: '/one.md' })
+    await writeAs(one, create(`/more-${n}.md`))
+  }
+  await writeAs(one, create('/last.md'))
+  await expectEqual(world, one, two)
+  await one.close()
+  await two.close()
+})
+
+test('keeps its grant once another process of its clone has followed a redaction', async () => {
+  const world = await givenGrant()
+  const erased = await put(world.granter, '/secret.md', 'a secret')
+  await put(world.granter, '/secret.md', 'clean')
+  await sync(world.granter)
+  await giveMore(world.granter)
+  const at = holderPlace()
+  const [one, two] = [await hold(world, at), await hold(world, at)]
+  await one.history.versions({ path: '/notes/0.md' })
+  // This brings the rest of so short a history.
+  await put(world.granter, '/newer.md')
+  await sync(world.granter)
+  await syncHolder(two)
+  await one.history.versions({ path: '/newer.md' })
+  await redact(world.granter, erased)
+  await sync(world.granter)
+  await syncHolder(two)
+  await one.history.versions({ path: '/newer.md' })
+  await writeAs(one, create('/one.md'))
+  await put(world.granter, '/newest.md')
+  await sync(world.granter)
+  await syncHolder(two)
+  expect((await one.read('/newest.md'))?.content).toBe('/newest.md')
+  await writeAs(one, create('/last.md'))
+  await expectEqual(world, one, two)
+  await one.close()
+  await two.close()
 })

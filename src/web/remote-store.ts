@@ -13,7 +13,7 @@ import { Pushes, type SyncMode } from './pushes.ts'
 import { RemoteWriter } from './remote-writer.ts'
 
 /** What a sync has moved. */
-export type RemoteSync = Pick<SyncReport, 'received' | 'sent' | 'erased' | 'head'>
+export type RemoteSync = Pick<SyncReport, 'received' | 'sent' | 'erased' | 'begunAnew' | 'head'>
 
 /**
  * An open store in RAM. Every method may reject with a StoreError; `store_closed` after `close`.
@@ -51,8 +51,9 @@ export class RemoteStore extends StoreHandle {
    */
   async sync(options: WorkOptions = {}): Promise<RemoteSync> {
     const { signal, progress } = checkOptions(options)
-    const { received, sent, erased, head } = await this.#pushes.sync({ signal, progress })
-    return { received, sent, erased, head }
+    const report = await this.#pushes.sync({ signal, progress })
+    const { received, sent, erased, begunAnew, head } = report
+    return { received, sent, erased, begunAnew, head }
   }
 
   /**

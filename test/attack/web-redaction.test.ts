@@ -66,16 +66,35 @@ test('T91: of a text that it wrote', async () => {
   await store.close()
 })
 
-test('T91: of a text from before its beginning: it is closed, and opens anew', async () => {
+test('T91: of a text from before its beginning: it begins anew', async () => {
   const world = await servedGrant()
-  const { granter } = world
+  const { granter, url } = world
   const store = await openWeb(world)
   expect((await store.read('/notes/1.md'))?.content).toBe('text 1\n')
+  await store.as(webAuthor).write('/mine.md', 'mine')
+  await sync(granter)
+  const before = objectsAt(url)
   await granter.store.as(author).redact(redaction('/notes/1.md'))
   await sync(granter)
+  const kept = objectsAt(url)
+  expect((await store.sync()).begunAnew).toMatchObject({ changes: 0 })
+  expect(await store.read('/notes/1.md')).toBeUndefined()
+  const here = new Set(made.at(-1)?.objectIds())
+  expect([...before].filter((oid) => !kept.has(oid) && here.has(oid))).toEqual([])
+  await store.as(webAuthor).write('/later.md', 'later')
+  await sync(granter)
+  expect(await contentsOf(store)).toEqual(await contentsOf(granter.store))
+  await store.close()
+})
+
+test('T91: of a text from before its beginning, without a new start: it is closed', async () => {
+  const world = await servedGrant()
+  const { granter, url } = world
+  const store = await openWeb(world)
+  await granter.store.as(author).redact(redaction('/notes/1.md'))
+  await sync(granter)
+  const starts = git(['for-each-ref', '--format=%(refname)', 'refs/gitlocket/start'], url)
+  for (const name of starts.trim().split('\n')) git(['update-ref', '-d', name], url)
   expect(await failureOf(store.sync())).toMatchObject({ code: 'history_needed' })
   expect(await failureOf(store.read('/notes/0.md'))).toMatchObject({ code: 'store_closed' })
-  const again = await openWeb(world)
-  expect(await contentsOf(again)).toEqual(await contentsOf(granter.store))
-  await again.close()
 })

@@ -83,10 +83,10 @@ export function rewrittenError(cause?: unknown): StoreError {
 export function noNewStartError(granter: string, cause?: unknown): StoreError {
   return new StoreError(
     'history_needed',
-    'Something was redacted or merged that is older than the state that this clone began with, ' +
-      `and ${formatId('device', granter)}, which gave the grant, has not synced since. Run ` +
-      '`gitlocket sync` on that device, and then here: this clone begins anew by itself after a ' +
-      'redaction. Unsent changes are kept, and nothing was sent or taken over',
+    'Something older than the state that this clone began with was redacted or merged, and ' +
+      `${formatId('device', granter)}, which gave the grant, has not synced since. Run ` +
+      '`gitlocket sync` there and then here, where unsent changes are kept: after a redaction, ' +
+      'this clone begins anew',
     { cause },
   )
 }

@@ -83,6 +83,7 @@ function contextOf(environment: Environment, input: Input, interrupts: Interrupt
     notices: [],
     unsent: [],
     accepted: new Map(),
+    proxies: new Map(),
     commands: loadCommands,
   }
 }

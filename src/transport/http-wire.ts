@@ -54,6 +54,7 @@ export class HttpWire implements RemoteWire {
   readonly #url: string
   /** Of this address, and of others. */
   readonly #accepted: Map<string, Credentials>
+  readonly #proxies: Map<string, string | undefined>
   /** The credentials of each request; undefined before the host has asked for any. */
   #credentials: Credentials | undefined
   /** When the last answer ended. */
@@ -66,6 +67,7 @@ export class HttpWire implements RemoteWire {
     this.#service = service
     this.#url = url.text
     this.#accepted = access.accepted ?? new Map()
+    this.#proxies = access.proxies ?? new Map()
     this.#credentials = this.#accepted.get(url.text)
     this.#patience = patience
     this.#environment = access.environment
@@ -215,7 +217,8 @@ export class HttpWire implements RemoteWire {
     if (this.#route?.origin === new URL(url).origin) return this.#route
     this.#route?.destroy()
     const [environment, patience] = [this.#environment, this.#patience]
-    this.#route = await Route.find(url, { environment, patience, authorities: this.#authorities })
+    const how = { environment, patience, settings: this.#proxies, authorities: this.#authorities }
+    this.#route = await Route.find(url, how)
     return this.#route
   }
 

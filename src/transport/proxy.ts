@@ -28,6 +28,13 @@ interface Proxy {
   readonly credentials: Credentials | undefined
 }
 
+interface Finding {
+  readonly environment: ProcessEnvironment | undefined
+  readonly patience: Patience
+  /** What git has told, by URL: a program that asks a remote each minute starts git once. */
+  readonly settings: Map<string, string | undefined>
+}
+
 export type Headers = Readonly<Record<string, string>>
 
 /** Hosts recognise git by this name, and answer other clients with a page. */
@@ -44,26 +51,27 @@ export class Route {
   readonly #proxy: Proxy | undefined
   readonly #isSecure: boolean
   #agent: HttpAgent
+  readonly #settings: Finding['settings']
 
   /** Throws `git_config_invalid`, `cancelled`, or `remote_unreachable` for an unusable proxy. */
   static async find(
     url: string,
-    how: {
-      readonly environment: ProcessEnvironment | undefined
-      readonly patience: Patience
-      readonly authorities: string | undefined
-    },
+    how: Finding & { readonly authorities: string | undefined },
   ): Promise<Route> {
-    const { environment, patience, authorities } = how
-    return new Route(
-      new URL(url),
-      await findProxy(new URL(url), environment, patience),
-      authorities,
-    )
+    const proxy = await findProxy(new URL(url), how)
+    return new Route(new URL(url), proxy, how)
   }
 
-  private constructor(url: URL, proxy: Proxy | undefined, authorities: string | undefined) {
+  private constructor(
+    url: URL,
+    proxy: Proxy | undefined,
+    {
+      settings,
+      authorities,
+    }: Pick<Finding, 'settings'> & { readonly authorities: string | undefined },
+  ) {
     this.origin = url.origin
+    this.#settings = settings
     this.#proxy = proxy
     this.#isSecure = url.protocol === 'https:'
     this.#agent = this.#agentWith(authorities)
@@ -104,8 +112,12 @@ export class Route {
     throw refusal(proxy, 407)
   }
 
-  /** Names the proxy in the error of a request. Ends tunnels that are being opened. */
+  /**
+   * Names the proxy in the error of a request. Ends tunnels that are being opened, and has the next
+   * route ask for the proxy again.
+   */
   explained(error: unknown): unknown {
+    this.#settings.clear()
     const proxy = this.#proxy
     if (proxy === undefined) return error
     const wasOpening = this.#agent instanceof TunnelAgent && this.#agent.giveUp()
@@ -274,11 +286,14 @@ function adviceOf({ credentials }: Proxy): string {
 /** The proxy for a URL, as git finds it. */
 async function findProxy(
   url: URL,
-  environment: ProcessEnvironment = {},
-  patience: Patience,
+  { environment = {}, patience, settings: known }: Finding,
 ): Promise<Proxy | undefined> {
   if (isExempt(url, environment['no_proxy'] ?? environment['NO_PROXY'] ?? '')) return undefined
-  const setting = await findGitSetting('http.proxy', environment, patience, url.href)
+  const { href } = url
+  if (!known.has(href)) {
+    known.set(href, await findGitSetting('http.proxy', environment, patience, href))
+  }
+  const setting = known.get(href)
   const named = setting === undefined ? findVariable(url, environment) : { text: setting }
   const { text = '', source = 'http.proxy of git' }: { text?: string; source?: string } =
     named ?? {}

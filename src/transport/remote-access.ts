@@ -71,6 +71,8 @@ export interface RemoteAccess {
    * @internal What hosts have accepted, by address: they are then asked with it at once, and once.
    */
   readonly accepted?: Map<string, Credentials> | undefined
+  /** @internal `http.proxy` of git by URL, as long as requests succeed. */
+  readonly proxies?: Map<string, string | undefined> | undefined
   /** @internal How http addresses are reached where there are no sockets; others are refused. */
   readonly wire?: OpenWire | undefined
   /** Called with each line of the remote's messages, sanitised. */

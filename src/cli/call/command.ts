@@ -55,6 +55,8 @@ export interface Context {
   readonly unsent: unknown[]
   /** What hosts have accepted of this process, by address. */
   readonly accepted: Map<string, Credentials>
+  /** The `http.proxy` of git, as it was read by this process, by address. */
+  readonly proxies: Map<string, string | undefined>
   /** Loads all commands. */
   readonly commands: () => Promise<readonly Command[]>
 }

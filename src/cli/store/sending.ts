@@ -42,8 +42,8 @@ export async function sending<T>(
     // The commits that were not sent are reported with the reason.
     reporter.end()
     const unsent = (await finish()).map(unsentError)
-    // An error of the command comes last, and gives the exit code.
-    if (hasFailed) unsent.forEach(print)
+    // An error of the command comes last, and gives the exit code. A device keeps its changes.
+    if (hasFailed || context.environment.grant === undefined) unsent.forEach(print)
     else context.unsent.push(...unsent)
   }
 }

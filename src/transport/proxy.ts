@@ -28,7 +28,7 @@ interface Proxy {
   readonly credentials: Credentials | undefined
 }
 
-interface Finding {
+interface RouteOptions {
   readonly environment: ProcessEnvironment | undefined
   readonly patience: Patience
   /** What git has told, by URL: a program that asks a remote each minute starts git once. */
@@ -51,12 +51,12 @@ export class Route {
   readonly #proxy: Proxy | undefined
   readonly #isSecure: boolean
   #agent: HttpAgent
-  readonly #settings: Finding['settings']
+  readonly #settings: RouteOptions['settings']
 
   /** Throws `git_config_invalid`, `cancelled`, or `remote_unreachable` for an unusable proxy. */
   static async find(
     url: string,
-    how: Finding & { readonly authorities: string | undefined },
+    how: RouteOptions & { readonly authorities: string | undefined },
   ): Promise<Route> {
     const proxy = await findProxy(new URL(url), how)
     return new Route(new URL(url), proxy, how)
@@ -68,7 +68,7 @@ export class Route {
     {
       settings,
       authorities,
-    }: Pick<Finding, 'settings'> & { readonly authorities: string | undefined },
+    }: Pick<RouteOptions, 'settings'> & { readonly authorities: string | undefined },
   ) {
     this.origin = url.origin
     this.#settings = settings
@@ -286,7 +286,7 @@ function adviceOf({ credentials }: Proxy): string {
 /** The proxy for a URL, as git finds it. */
 async function findProxy(
   url: URL,
-  { environment = {}, patience, settings: known }: Finding,
+  { environment = {}, patience, settings: known }: RouteOptions,
 ): Promise<Proxy | undefined> {
   if (isExempt(url, environment['no_proxy'] ?? environment['NO_PROXY'] ?? '')) return undefined
   const { href } = url

@@ -157,6 +157,7 @@ describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
 
   test('prints every row of the trail, with the period and who is missing', async () => {
     const { page, store } = await opened('/audit')
+    await page.getByText('Last verified').waitFor()
     for (let row = 0; row < 120; row += 1) await store.as(author).write('/row.md', `${row}`)
     await page.getByText('There are newer commits').waitFor()
     await page.getByRole('button', { name: 'Verify every commit' }).click()

@@ -8,8 +8,8 @@ import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeSync } f
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { argv } from 'node:process'
-import { systemDisk } from '../../dist/disk/disk.js'
 import { filesBelow } from '../../dist/disk/file-sweep.js'
+import { systemDisk } from '../../dist/disk/system-disk.js'
 import { withIdentityFile } from '../../dist/home/identity-file.js'
 import { openStore, parseIdentity } from '../../dist/index.js'
 

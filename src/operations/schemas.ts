@@ -1,8 +1,8 @@
 // The inputs of the operations under their wire names, which are those of the memory tool, and the
 // one way in which an input is refused: by the name of the parameter and what it should be.
 
-import { z } from 'zod'
 import { StoreError } from '../errors.ts'
+import { z } from '../platform/schema.ts'
 
 /** JSON Schema of an object. */
 export type ObjectSchema = { type: 'object'; [keyword: string]: unknown }

@@ -1,6 +1,6 @@
 // The parts of pako that are used here.
 
-declare module 'pako' {
+declare module 'pako/lib/inflate.js' {
   export class Inflate {
     constructor(options: { chunkSize: number; windowBits: number })
     readonly err: number
@@ -9,8 +9,4 @@ declare module 'pako' {
     onData: (chunk: Uint8Array) => void
     push(data: Uint8Array, isLast: boolean): boolean
   }
-  export function deflate(
-    data: Uint8Array,
-    options: { level: 0 | 1; chunkSize: number },
-  ): Uint8Array
 }

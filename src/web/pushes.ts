@@ -9,8 +9,7 @@ import type { Author } from '../store/commits/commit-context.ts'
 import type { StoreSession } from '../store/session/session.ts'
 import type { Snapshot } from '../store/snapshot/snapshot.ts'
 import { isFailureOfRemote, type StoreSyncOptions, type SyncReport } from '../store/sync/report.ts'
-import { syncStore } from '../store/sync/sync.ts'
-import { takeBack, type TakenBack } from '../store/sync/take-back.ts'
+import type { TakenBack } from '../store/sync/take-back.ts'
 import type { RemoteOptions } from '../transport/remote-access.ts'
 
 /**
@@ -82,6 +81,7 @@ export class Pushes {
   async #sync(options: StoreSyncOptions): Promise<SyncReport> {
     const only = this.#mode === undefined ? ('pull' as const) : undefined
     const asked = { ...options, only, remote: 'origin', access: this.#access }
+    const { syncStore } = await import('../store/sync/sync.ts')
     try {
       const report = await syncStore(this.#session, this.#author, asked)
       this.#isKept = false
@@ -138,6 +138,7 @@ export class Pushes {
       return undefined
     } catch (error) {
       if (hasCode(error, 'history_needed')) return error
+      const { takeBack } = await import('../store/sync/take-back.ts')
       const left = await takeBack(this.#session, before).catch((): TakenBack => 'kept')
       this.#isKept ||= left === 'kept'
       return left === 'sent' ? undefined : notSent(error, left, isSent)

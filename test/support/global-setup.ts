@@ -1,7 +1,7 @@
 // Runs once before all tests: compiles src/ to dist/, which worker threads and child processes load
-// (Node 20 runs no TypeScript), bundles the command line and the page of the console, chooses the
-// place of temporary directories, and prints the seed. A type error does not stop the tests, since
-// tsc still emits; `npm run check` and `npm ci` refuse it.
+// (Node 20 runs no TypeScript), bundles the command line, the web and the page of the console,
+// chooses the place of temporary directories, and prints the seed. A type error does not stop the
+// tests, since tsc still emits; `npm run check` and `npm ci` refuse it.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
@@ -12,9 +12,10 @@ import { useTemporaryRoot } from './temporary-root.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const source = join(root, 'src')
-const bundlers = ['bundle.mjs', 'console.mjs'].map((name) => join(root, 'scripts', name))
-/** The page of the console, in both: no modules of Node.js. */
+const bundlers = ['bundle.mjs', 'web.mjs', 'console.mjs'].map((name) => join(root, 'scripts', name))
+/** The page of the console and the web, in both: no modules of Node.js, bundled. */
 const page = join('console', 'client')
+const bundled = [page, 'web'].map((name) => join(name, '/'))
 const output = join(root, 'dist')
 // Its time is when the last compilation began, here or in `npm run build`, so that an edit during
 // it is treated as newer. Not below node_modules, which clones of the repository may share.
@@ -33,7 +34,7 @@ function isStale(): boolean {
   const inputs = ['', ...walk(source)]
   if (inputs.some((name) => modifiedAt(join(source, name)) >= builtAt)) return true
   if (bundlers.some((bundler) => modifiedAt(bundler) >= builtAt)) return true
-  return ['command/main.cjs', `${page}/index.html`, ...modules()].some(
+  return ['command/main.cjs', 'web/web.js', `${page}/index.html`, ...modules()].some(
     (name) => modifiedAt(join(output, name)) === 0,
   )
 }
@@ -54,14 +55,18 @@ function removeOrphans(): void {
   const kept = new Set(modules())
   for (const name of walk(output)) {
     const module = name.replace(/(?:\.d\.ts|\.js)$/, '.js')
-    const isOurs = module.endsWith('.js') && !name.startsWith(page)
+    const isOurs = module.endsWith('.js') && !isBundled(name)
     if (isOurs && !kept.has(module)) rmSync(join(output, name))
   }
 }
 
+function isBundled(name: string): boolean {
+  return bundled.some((folder) => name.startsWith(folder))
+}
+
 function modules(): string[] {
   return walk(source)
-    .filter((name) => name.endsWith('.ts') && !name.startsWith(page))
+    .filter((name) => name.endsWith('.ts') && !isBundled(name))
     .map((name) => name.replace(/\.ts$/, '.js'))
 }
 

@@ -7,8 +7,8 @@ import type { SourceFile } from './source.ts'
 
 /** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
-  'lines of src': 117_600,
-  'files of src': 724,
+  'lines of src': 117_700,
+  'files of src': 725,
   'lines of test and scripts': 136_300,
   'percent of lines in src that are statements, at least': 50,
   'files of src with one importer': 182,

@@ -197,7 +197,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'node-diff3': ['text'],
   pg: ['src/engine/pool.ts'],
   minisearch: ['src/store/search/term-index.ts'],
-  zod: ['operations'],
+  zod: ['operations', 'platform'],
 }
 
 interface Ambient {

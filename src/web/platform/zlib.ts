@@ -1,10 +1,12 @@
 // Deflate and inflate in JavaScript. Output is collected up to the bound and not beyond.
 
-import { deflate, Inflate } from 'pako'
+import { Inflate } from 'pako/lib/inflate.js'
 import { concatBytes } from '../../bytes.ts'
 import type { Inflated } from '../../platform/zlib.ts'
 
 const chunkBytesMax = 65_536
+/** The most that one stored block holds. */
+const storedBytesMax = 65_535
 /** The input is used up. */
 const BUFFER_ERROR = -5
 const table = Uint32Array.from({ length: 256 }, (_, byte) => {
@@ -23,8 +25,33 @@ export function crc32(data: string | ArrayBufferView, value = 0): number {
   return ~sum >>> 0
 }
 
-export function deflateBytes(body: Uint8Array, level: 0 | 1, lengthMax: number): Uint8Array {
-  return deflate(plain(body), { level, chunkSize: Math.max(64, lengthMax) })
+/** Stores at every level: an encoder would be larger than the bytes it saves in a session. */
+export function deflateBytes(body: Uint8Array): Uint8Array {
+  const blocks = Math.max(1, Math.ceil(body.length / storedBytesMax))
+  const stored = new Uint8Array(2 + 5 * blocks + body.length + 4)
+  const numbers = new DataView(stored.buffer)
+  numbers.setUint16(0, 0x7801)
+  let at = 2
+  for (let block = 0; block < blocks; block += 1) {
+    const part = body.subarray(block * storedBytesMax, (block + 1) * storedBytesMax)
+    stored[at] = block === blocks - 1 ? 1 : 0
+    numbers.setUint16(at + 1, part.length, true)
+    numbers.setUint16(at + 3, part.length ^ 0xffff, true)
+    stored.set(part, at + 5)
+    at += 5 + part.length
+  }
+  numbers.setUint32(at, adler32(body))
+  return stored
+}
+
+function adler32(body: Uint8Array): number {
+  let low = 1
+  let high = 0
+  for (let at = 0; at < body.length; at += 1) {
+    low = (low + (body[at] ?? 0)) % 65_521
+    high = (high + low) % 65_521
+  }
+  return high * 65_536 + low
 }
 
 export function inflateBytes(deflated: Uint8Array, lengthMax: number): Uint8Array {

@@ -1,0 +1,3 @@
+// The library that describes and checks the inputs of operations.
+
+export { z } from 'zod'

@@ -18,7 +18,12 @@ const report = env['REPORT']
 const forking = ['test/e2e/**/*.test.ts', 'test/fault/**/*.test.ts', 'test/interop/**/*.test.ts']
 
 /** Files that replace a module of the product, which another file may have loaded before. */
-const mocking = ['test/attack/planted-journals.test.ts', 'test/attack/salvage.test.ts']
+const mocking = [
+  'test/attack/planted-journals.test.ts',
+  'test/attack/salvage.test.ts',
+  'test/attack/web-redaction.test.ts',
+  'test/unit/platform/schema.test.ts',
+]
 
 const plugins = mutantPlugins()
 const common = {

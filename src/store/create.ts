@@ -200,7 +200,7 @@ function initialSettings(options: NewStore): Settings {
   return {
     name,
     description,
-    // As it is now, whatever becomes of the object.
+    // A copy: the caller may change the object later.
     metadata: { ...withGuard({}, refuseSecrets), ...metadata },
     archivedAt: undefined,
     limits: { contentBytes, memories },

@@ -60,7 +60,7 @@ export class HistoryReader {
 
   /** Versions that match all conditions, newest first. Rejects with `invalid_input`. */
   versions(filter: VersionFilter = {}, options: WorkOptions = {}): Paged<Version> {
-    // Of the filter as it is now, whatever becomes of the object.
+    // A copy: the caller may change the filter later.
     const asked = typeof filter === 'object' && filter !== null ? { ...filter } : filter
     const read = async (page?: string): Promise<Page<Version>> => {
       const query = { ...checkObject(asked, 'The filter'), page }

@@ -38,7 +38,7 @@ export function listMemories(
   session: StoreSession,
   query: MemoryQuery,
 ): Paged<ListedMemory | MemoryPrefix> {
-  // Of the query as it is now, whatever becomes of the object.
+  // A copy: the caller may change the query later.
   const asked = typeof query === 'object' && query !== null ? { ...query } : query
   const read = (page?: string) =>
     session.reading((snapshot) => {

@@ -81,7 +81,7 @@ export class StoreHandle {
 
   /** Memories by what they say, the best first. Rejects with `invalid_input` or `invalid_path`. */
   search(query: SearchQuery): Paged<SearchHit> {
-    // Of the query as it is now, whatever becomes of the object.
+    // A copy: the caller may change the query later.
     const asked = typeof query === 'object' && query !== null ? { ...query } : query
     const read = async (after?: string): Promise<Page<SearchHit>> => {
       const checked = checkSearch(asked)

@@ -26,6 +26,16 @@ const needless = tests.filter((test) => test.fullName.includes('skipped: install
 const refused = installed === '1' ? needless : []
 for (const test of refused) console.log(`Skipped, though the tool is installed: ${test.fullName}`)
 
+// Named once more at the end, since of a long log one reads the end.
+for (const result of results) {
+  for (const test of result.assertionResults.filter((each) => each.status === 'failed')) {
+    const [message = ''] = test.failureMessages
+    console.log(`Failed: ${result.name}: ${test.fullName}\n${message.slice(0, 1500)}`)
+  }
+}
+for (const result of broken)
+  console.log(`Failed: ${result.name ?? 'no report'}: ${result.message ?? ''}`)
+
 console.log(`${passed} passed, ${failed} failed${skipped === 0 ? '' : `, ${skipped} skipped`}`)
 process.exitCode = passed === 0 || failed > 0 || refused.length > 0 ? 1 : 0
 

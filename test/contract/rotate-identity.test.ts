@@ -21,6 +21,9 @@ interface Kind {
   readonly open: (identity: Identity) => Promise<RotatingBackend>
 }
 
+/** An id that no store has. */
+const unknownStore = `memstore_${'0'.repeat(26)}`
+
 type NewKind = () => Promise<Kind>
 
 const { actor } = author
@@ -135,7 +138,7 @@ function describeRotation(newKind: NewKind): void {
     const report = await rotating(kind, (from, to) => {
       const call = from.rotateStore.bind(from)
       from.rotateStore = (storeId, ...rest) =>
-        call(storeId === before.first ? storeId : `${storeId}x`.replace(/.x$/, '0'), ...rest)
+        call(storeId === before.first ? storeId : unknownStore, ...rest)
       const notice = ({ about }: { readonly about: string }): number => told.push(about)
       return rotateIdentity({ from, to, actor, notice })
     })

@@ -3,14 +3,21 @@
 // requests: redirects are followed without credentials, and never by a request that has any; a
 // stalled request is aborted and left. Must not know what the bodies mean.
 
-import { concatBytes, utf8 } from '../bytes.ts'
+import { utf8 } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { connectionFailure, secretForms, statusFailure } from './failures.ts'
 import { PacketReader, protocolError, textOf } from './pkt-line.ts'
 import type { Credentials, OpenWire, RemoteAccess, RemoteWire, Service } from './remote-access.ts'
 import { type HttpUrl, parseRemoteUrl } from './remote-url.ts'
 import { awaitMoved, moving, type Patience } from './stall.ts'
-import { advertisementBytesMax, noList, skipHeader, tooManyRefs, wholeBody } from './wire.ts'
+import {
+  advertisementBytesMax,
+  collectBody,
+  noList,
+  skipHeader,
+  tooManyRefs,
+  wholeBody,
+} from './wire.ts'
 
 /** The largest answer that only describes an error. */
 const errorBytesMax = 16_384
@@ -122,7 +129,7 @@ class ClientWire implements RemoteWire {
       const answer = await this.#getList()
       const { statusCode, headers = {} } = answer
       if (statusCode === 200) {
-        const bytes = await collect(this.#bodyOf(answer), advertisementBytesMax, tooManyRefs)
+        const bytes = await collectBody(this.#bodyOf(answer), advertisementBytesMax, tooManyRefs)
         if (mediaType(headers['content-type']) !== `application/x-${service}-advertisement`) {
           throw noList()
         }
@@ -142,7 +149,7 @@ class ClientWire implements RemoteWire {
       accept: `application/x-${service}-result`,
     }
     // Browsers send no streams.
-    const bytes = await collect(body, length)
+    const bytes = await collectBody(body, length)
     for (;;) {
       const answer = await this.#ask(`/${service}`, { method: 'POST', headers, body: bytes })
       if (answer.statusCode === 200) return this.#bodyOf(answer)
@@ -239,7 +246,7 @@ class ClientWire implements RemoteWire {
   }
 
   async #refusalOf(answer: HttpResponse): Promise<StoreError> {
-    const text = textOf(await collect(this.#bodyOf(answer), errorBytesMax))
+    const text = textOf(await collectBody(this.#bodyOf(answer), errorBytesMax))
     const { statusCode: status, headers = {} } = answer
     return statusFailure({ status, text, retryAfter: headers['retry-after'] }, this.secrets)
   }
@@ -307,19 +314,4 @@ async function* chunksOf(
 /** `fetch` hides the reason in the cause of its error. */
 function causeOf(error: unknown): unknown {
   return error instanceof TypeError && error.cause !== undefined ? error.cause : error
-}
-
-async function collect(
-  chunks: AsyncIterable<Uint8Array>,
-  limit: number,
-  tooLong = (): StoreError => protocolError('its answer is too long'),
-): Promise<Uint8Array> {
-  const parts: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of chunks) {
-    bytes += chunk.length
-    if (bytes > limit) throw tooLong()
-    parts.push(chunk)
-  }
-  return concatBytes(...parts)
 }

@@ -3,7 +3,6 @@
 // stalled request. Must not know what the bodies mean.
 
 import type { ClientRequest, IncomingMessage } from 'node:http'
-import { concatBytes } from '../bytes.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import { Authenticator } from './credentials.ts'
 import { connectionFailure, type Refusal, statusFailure, secretForms } from './failures.ts'
@@ -19,7 +18,14 @@ import type {
 } from './remote-access.ts'
 import type { HttpUrl } from './remote-url.ts'
 import { awaitMoved, drained, moving, type Patience } from './stall.ts'
-import { noList, skipHeader, advertisementBytesMax, tooManyRefs, wholeBody } from './wire.ts'
+import {
+  advertisementBytesMax,
+  collectBody,
+  noList,
+  skipHeader,
+  tooManyRefs,
+  wholeBody,
+} from './wire.ts'
 
 const redirectsMax = 5
 /** The largest answer that only describes an error. */
@@ -89,7 +95,7 @@ export class HttpWire implements RemoteWire {
       const answer = await this.#get(`/info/refs?service=${this.#service}`)
       const { statusCode = 0, headers } = answer
       if (statusCode === 200) {
-        const bytes = await collect(this.#bodyOf(answer), advertisementBytesMax, tooManyRefs)
+        const bytes = await collectBody(this.#bodyOf(answer), advertisementBytesMax, tooManyRefs)
         await this.#noteAccepted()
         const type = mediaType(headers['content-type'])
         if (type !== `application/x-${this.#service}-advertisement`) throw noList()
@@ -97,7 +103,7 @@ export class HttpWire implements RemoteWire {
         await skipHeader(packets, this.#service)
         return packets
       }
-      const text = textOf(await collect(this.#bodyOf(answer), errorBytesMax))
+      const text = textOf(await collectBody(this.#bodyOf(answer), errorBytesMax))
       if (!asksForCredentials(statusCode))
         throw statusFailure(refusalOf(answer, text), this.secrets)
       await this.#authenticate()
@@ -115,7 +121,7 @@ export class HttpWire implements RemoteWire {
     const answer = await this.#send(`${this.#base}/${service}`, { method: 'POST', headers, body })
     const { statusCode = 0 } = answer
     if (statusCode === 200) return this.#bodyOf(answer)
-    const bytes = await collect(this.#bodyOf(answer), errorBytesMax)
+    const bytes = await collectBody(this.#bodyOf(answer), errorBytesMax)
     throw statusFailure(refusalOf(answer, textOf(bytes)), this.secrets)
   }
 
@@ -293,19 +299,4 @@ async function awaitAnswer(
   const first = await Promise.race([answered, failed])
   if (first !== undefined && 'error' in first) throw first.error
   return awaitMoved(answered, patience)
-}
-
-async function collect(
-  chunks: AsyncIterable<Uint8Array>,
-  limit: number,
-  tooLong = (): StoreError => protocolError('its answer is too long'),
-): Promise<Uint8Array> {
-  const parts: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of chunks) {
-    bytes += chunk.length
-    if (bytes > limit) throw tooLong()
-    parts.push(chunk)
-  }
-  return concatBytes(...parts)
 }

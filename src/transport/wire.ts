@@ -2,6 +2,7 @@
 // 1), then at most one request. Over https each is a request of its own; over ssh and local paths,
 // both go to one process. Nothing in the list is trusted, and one without an end is refused.
 
+import { concatBytes } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import type { Oid } from '../git/objects/object.ts'
 import { branchName } from '../git/refs/branch.ts'
@@ -30,6 +31,22 @@ const grantRefPattern =
  */
 export function isGrantRef(name: string): boolean {
   return grantRefPattern.test(name)
+}
+
+/** The bytes of a body. Throws `tooLong` for more than a limit. */
+export async function collectBody(
+  chunks: AsyncIterable<Uint8Array>,
+  limit: number,
+  tooLong = (): StoreError => protocolError('its answer is too long'),
+): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of chunks) {
+    bytes += chunk.length
+    if (bytes > limit) throw tooLong()
+    parts.push(chunk)
+  }
+  return concatBytes(...parts)
 }
 
 /** A body of one chunk. */

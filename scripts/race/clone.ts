@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { argv } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type MemoryStore, openStore, parseIdentity, StoreError } from 'gitlocket'
+import { type MemoryStore, openDefaultStore, openStore, parseIdentity, StoreError } from 'gitlocket'
 
 /** Given as JSON in the only argument. */
 export interface CloneTask {
@@ -12,6 +12,8 @@ export interface CloneTask {
   readonly stateDirectory: string
   readonly identityFile: string
   readonly name: string
+  /** The variables of a sandbox, which opens the store of its grant instead. */
+  readonly granted?: Readonly<Record<string, string>> | undefined
   /** Each turn writes one memory. */
   readonly turns: number
   readonly everyMs: number
@@ -29,9 +31,7 @@ const author = { actor: { type: 'session', id: 'race' } } as const
 const patient: object = { patient: true }
 
 async function race(task: CloneTask): Promise<void> {
-  const { identityFile, directory, stateDirectory } = task
-  const identity = await parseIdentity(readFileSync(identityFile, 'utf8'))
-  const store = await openStore({ directory, stateDirectory, identity })
+  const store = await open(task)
   process.on('disconnect', () => process.exit(1))
   const begun = new Promise((resolve) => process.once('message', resolve))
   send({ type: 'open' })
@@ -45,6 +45,13 @@ async function race(task: CloneTask): Promise<void> {
   }
   await store.close()
   process.exit(0)
+}
+
+async function open(task: CloneTask): Promise<MemoryStore> {
+  const { granted, identityFile, directory, stateDirectory } = task
+  if (granted !== undefined) return openDefaultStore(granted)
+  const identity = await parseIdentity(readFileSync(identityFile, 'utf8'))
+  return openStore({ directory, stateDirectory, identity })
 }
 
 async function sync(store: MemoryStore): Promise<void> {

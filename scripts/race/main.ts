@@ -25,6 +25,7 @@ const usage = `npm run race -- [options]
   --turns <n>        how often each clone writes and syncs, 4 by default
   --every <seconds>  how far its turns are apart, 10 by default
   --seed <text>      the seed of their delays
+  --grant            sandboxes with one grant instead of devices
   --directory <dir>  where to work`
 
 const cloneModule = fileURLToPath(new URL('clone.js', import.meta.url))
@@ -38,6 +39,8 @@ interface Pace {
   readonly turns: number
   readonly everyMs: number
   readonly seed: string
+  /** Whether the clones are sandboxes with one grant. */
+  readonly isGranted: boolean
 }
 
 interface Result {
@@ -46,14 +49,16 @@ interface Result {
   readonly failures: string[]
 }
 
-type Place = Pick<CloneTask, 'directory' | 'stateDirectory' | 'identityFile' | 'name'>
+type Place = Pick<CloneTask, 'directory' | 'stateDirectory' | 'identityFile' | 'name' | 'granted'>
 
 async function race(root: string, count: number, pace: Pace): Promise<string> {
   mkdirSync(root)
   const remote = join(root, 'remote.git')
   run('git', ['init', '--quiet', '--bare', '--initial-branch=main', remote], { cwd: root })
   const host = await startGitHost(remote)
-  const places = await makeClones(root, host.url, count)
+  const places = pace.isGranted
+    ? await makeSandboxes(root, host.url, count)
+    : await makeClones(root, host.url, count)
   const start = run('git', ['rev-parse', 'main'], { cwd: remote }).toString().trim()
   const before = host.requests()
   const result: Result = { times: [], failures: [] }
@@ -123,7 +128,7 @@ async function endOf(child: ChildProcess, name: string): Promise<void> {
 async function makeClones(root: string, remote: string, count: number): Promise<readonly Place[]> {
   const identities: Identity[] = []
   for (let number = 0; number < count; number += 1) identities.push(await generateIdentity())
-  const places = identities.map((identity, number) => newPlace(root, `c${number}`, identity))
+  const places = identities.map((identity, number) => newDevice(root, `c${number}`, identity))
   const [first, ...others] = places
   const [owner, ...joining] = identities
   if (first === undefined || owner === undefined) throw new TypeError('There must be a clone')
@@ -144,13 +149,37 @@ async function makeClones(root: string, remote: string, count: number): Promise<
   return places
 }
 
-function newPlace(root: string, name: string, identity: Identity): Place {
-  const directory = join(root, name)
-  mkdirSync(directory)
-  const identityFile = join(directory, 'identity')
-  writeFileSync(identityFile, formatIdentity(identity), { mode: 0o600 })
-  const [store, stateDirectory] = [join(directory, 'store'), join(directory, 'state')]
-  return { name, directory: store, stateDirectory, identityFile }
+/** Empty directories, and one grant for all of them. */
+async function makeSandboxes(root: string, remote: string, count: number): Promise<Place[]> {
+  const identity = await generateIdentity()
+  const owner = newDevice(root, 'owner', identity)
+  const { store } = await createStore({ ...owner, identity })
+  await store.remotes.add('origin', remote)
+  const { text } = await store.as(author).grants.give()
+  await store.close()
+  return Array.from({ length: count }, (_, number) => {
+    const place = newPlace(root, `s${number}`)
+    const granted = {
+      HOME: join(place.directory, '..'),
+      GITLOCKET_REMOTE: remote,
+      GITLOCKET_GRANT: text,
+    }
+    return { ...place, granted }
+  })
+}
+
+/** The home directory of a device is made, and its identity is written there. */
+function newDevice(root: string, name: string, identity: Identity): Place {
+  const place = newPlace(root, name)
+  writeFileSync(place.identityFile, formatIdentity(identity), { mode: 0o600 })
+  return place
+}
+
+function newPlace(root: string, name: string): Place {
+  const home = join(root, name)
+  mkdirSync(home)
+  const [directory, stateDirectory] = [join(home, 'store'), join(home, 'state')]
+  return { name, directory, stateDirectory, identityFile: join(home, 'identity') }
 }
 
 /** Throws a TypeError if the command line is invalid. */
@@ -161,6 +190,7 @@ async function main(): Promise<void> {
       turns: { type: 'string', default: '4' },
       every: { type: 'string', default: '10' },
       seed: { type: 'string', default: '1' },
+      grant: { type: 'boolean', default: false },
       directory: { type: 'string' },
     },
   })
@@ -171,7 +201,8 @@ async function main(): Promise<void> {
   }
   console.log(describeMachine())
   const root = scratchDirectory(values.directory)
-  const pace = { turns, everyMs: every * 1000, seed: values.seed }
+  const isGranted = values.grant
+  const pace = { turns, everyMs: every * 1000, seed: values.seed, isGranted }
   for (const count of counts) console.log(await race(join(root, String(count)), count, pace))
 }
 

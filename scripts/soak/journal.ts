@@ -57,6 +57,7 @@ const expected: ReadonlySet<string> = new Set([
   'remote_moved',
   'locked',
   'grant_expired',
+  // Until the granter's new start has come.
   'history_needed',
   'not_found',
   // After new keys, until the granter has synced.
@@ -71,11 +72,14 @@ const expected: ReadonlySet<string> = new Set([
   'exit 13',
 ])
 
+const startComesWithinMs = 30_000
+
 /** How often what happened; anything unexpected is a fault. */
 export class Tally {
   readonly #journal: Journal
   readonly #counts: Map<string, number> = new Map()
   readonly faults: Set<string> = new Set()
+  readonly #waiting: Map<Home, number> = new Map()
 
   constructor(journal: Journal) {
     this.#journal = journal
@@ -93,6 +97,19 @@ export class Tally {
     this.#journal.note(text)
     if (!expected.has(code)) this.faults.add(text)
     return code
+  }
+
+  /** A clone that a redaction has left waits for a start, which comes with the redaction. */
+  waits(home: Home): void {
+    const since = this.#waiting.get(home) ?? performance.now()
+    this.#waiting.set(home, since)
+    const ms = Math.round(performance.now() - since)
+    if (ms > startComesWithinMs)
+      this.faults.add(`${home.directory}: has no new start after ${ms} ms`)
+  }
+
+  goesOn(home: Home): void {
+    this.#waiting.delete(home)
   }
 
   describe(): string {
@@ -116,7 +133,12 @@ export async function syncClone(
   child.stdin?.end()
   if (killAfterMs !== undefined) void sleep(killAfterMs).then(() => child.kill('SIGKILL'))
   const result = await ended
-  if (result.exitCode !== 0) return tally.fail(home, result)
+  if (result.exitCode !== 0) {
+    const code = tally.fail(home, result)
+    if (code === 'history_needed') tally.waits(home)
+    return code
+  }
+  tally.goesOn(home)
   for (const write of sent) write.isSynced = true
   tally.count('syncs')
   journal.note(`${home.directory}: synced`)

@@ -14,6 +14,8 @@ export const sharedMemories = 4
 /** The longest life of an agent, and the longest time without a link. */
 const [lifeMs, cutMs] = [90_000, 20_000]
 const endings: readonly Ending[] = ['SIGKILL', 'SIGTERM', 'input']
+/** What a program may take to end: 10 s for its last sync, and some for a busy machine. */
+const endsWithinMs = 15_000
 
 export interface World {
   readonly root: string
@@ -77,7 +79,7 @@ export class Sandbox {
     const life = new AbortController()
     const ending = this.#pause(lifeMs, life.signal).then(() => {
       life.abort()
-      return agent.end(how)
+      return this.#end(agent, home, how)
     })
     const cutting = this.#choose(3) === 0 ? this.#cut(life.signal) : undefined
     const isKept = await this.#writeAll(agent, home, kind, life.signal)
@@ -103,12 +105,20 @@ export class Sandbox {
         failures.push(await syncClone(home, this.#world, killAfter))
       }
       if (failures.includes('ended')) return true
-      if (failures.some((code) => code === 'grant_expired' || code === 'history_needed')) {
+      if (failures.includes('grant_expired')) {
         tally.count('clones that could not go on')
         return false
       }
     }
     return true
+  }
+
+  async #end(agent: Agent, home: Home, how: Ending): Promise<Ended | undefined> {
+    const begun = performance.now()
+    const ended = await agent.end(how)
+    const ms = Math.round(performance.now() - begun)
+    if (ms > endsWithinMs) this.#world.tally.faults.add(`${home.directory}: ${how} took ${ms} ms`)
+    return ended
   }
 
   /** The code of the failure, if any; `ended` if the agent has ended. */

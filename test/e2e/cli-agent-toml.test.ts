@@ -13,7 +13,7 @@ describe('codex, whose file is TOML', () => {
   const before = '# mine\nmodel = "o5"\r\n[mcp_servers."other"]\ncommand = "x" # kept'
 
   test.each([
-    ['', { command: process.execPath, args: [mainFile, 'mcp'] }],
+    ['', { command: process.execPath, args: [mainFile, 'mcp'], required: true }],
     [`--url ${url}`, { url, bearer_token_env_var: 'GITLOCKET_API_KEY' }],
   ])('gets a table at its end, once: %s', async (words, added) => {
     const home = await newHomeWithStore()

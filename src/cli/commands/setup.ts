@@ -225,7 +225,7 @@ function planOf(context: Context, input: Input): SetupPlan {
     url === undefined
       ? launchOf(context.environment, agents, scope, ['mcp'])
       : { url: checkedAddress(url) }
-  const entry = entryOf(client, target)
+  const entry = entryOf(client, target, scope)
   const wanted: readonly Wanted[] = [
     { path: [client.key], name: SERVER_NAME, value: entry },
     ...(url !== undefined && client.input !== undefined ? [client.input] : []),

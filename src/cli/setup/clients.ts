@@ -33,7 +33,7 @@ export interface Client {
   /** What it replaces by the value of a variable or by a file; `${` by default. */
   readonly replaced?: RegExp
   /** The entry of a server that the program starts. */
-  launched(launch: Launch): JsonObject
+  launched(launch: Launch, scope: Scope): JsonObject
   /** The entry of a server elsewhere, with the user's key; undefined if it takes no key. */
   remote(url: string): JsonObject | undefined
   /** What else must be in the file for that header. */
@@ -109,7 +109,12 @@ export const clients: readonly Client[] = [
     key: 'mcp_servers',
     fileOf: ({ codexDirectory }, scope, project) =>
       join(scope === 'user' ? codexDirectory : join(project, '.codex'), 'config.toml'),
-    launched: commandEntry,
+    // A server that is not required has a second to start, and is missing from the first turn if a
+    // busy machine takes longer. In a project, others may not have gitlocket.
+    launched: (launch, scope) => ({
+      ...commandEntry(launch),
+      ...(scope === 'user' && { required: true }),
+    }),
     remote: (url) => ({ url, bearer_token_env_var: KEY_VARIABLE }),
     next: 'Start a new session of Codex; /mcp there shows the server',
     nextInProject: 'Codex reads the file of a project that it trusts: start `codex` here once',
@@ -173,13 +178,17 @@ function keyInput(): Wanted {
 }
 
 /** What stands for the server in the file of a program. Throws `invalid_input`. */
-export function entryOf(client: Client, target: Launch | { readonly url: string }): JsonObject {
+export function entryOf(
+  client: Client,
+  target: Launch | { readonly url: string },
+  scope: Scope,
+): JsonObject {
   if (!('url' in target)) {
     const { command, args, env } = target
     const { replaced = /\$\{/ } = client
     const words = [command, ...args, ...Object.values(env)]
     const [found] = words.flatMap((word) => replaced.exec(word)?.[0] ?? [])
-    if (found === undefined) return client.launched(target)
+    if (found === undefined) return client.launched(target, scope)
     const why = 'agent programs take it for a variable'
     throw new StoreError('invalid_input', `A path with "${found}" cannot be set up: ${why}`)
   }

@@ -9,7 +9,7 @@ import type { SourceFile } from './source.ts'
 const limits = {
   'lines of src': 117_700,
   'files of src': 725,
-  'lines of test and scripts': 136_300,
+  'lines of test and scripts': 136_800,
   'percent of lines in src that are statements, at least': 50,
   'files of src with one importer': 182,
   'files of src of at most 40 lines': 57,

@@ -73,7 +73,7 @@ export const grants: MutantList = {
   'attack/granted-starts.test.ts': [
     swap(
       'findForeign',
-      ['!isComplete || counter', 'counter'],
+      ['!isComplete || isOlder', 'isOlder'],
       'a start of another device that lacks a redaction is removed by any sync',
     ),
     swap(

@@ -21,6 +21,7 @@ import {
   put,
   sync,
 } from '../support/clones.ts'
+import { forgeStart } from '../support/grant-holders.ts'
 import { author, contentsOf, leastStretch } from '../support/stores.ts'
 import { git, gitBytes, temporaryDirectory } from '../support/temporary.ts'
 
@@ -56,7 +57,7 @@ function refs(): readonly string[] {
   return git(['for-each-ref', '--format=%(refname)'], remote).split('\n')
 }
 
-function place(ref: string, bytes: Uint8Array): void {
+function showBytes(ref: string, bytes: Uint8Array): void {
   const oid = git(['hash-object', '-w', '--stdin'], remote, bytes).trim()
   git(['update-ref', ref, oid], remote)
 }
@@ -111,8 +112,8 @@ test('old wraps and an old start that are put back begin nothing after the end',
   const other = await give()
   const [wraps, start] = [blobAt('wraps', text), blobAt('start', text)]
   await clone.store.as(author).grants.end([grantId])
-  place(refOf('wraps', text), wraps)
-  place(refOf('start', text), start)
+  showBytes(refOf('wraps', text), wraps)
+  showBytes(refOf('start', text), start)
   // The head of the remote ends the grant.
   await expect(begin(text)).rejects.toMatchObject({ code: 'grant_expired' })
   // The granter's next sync takes them back.
@@ -130,8 +131,8 @@ test('a removed granter has nothing made for its grants any more', async () => {
   await sync(clone)
   // Its refs are removed; the host keeps their blobs, and puts them back.
   expect(refs().join()).not.toContain(parseGrant(text).name)
-  place(refOf('start', text), start)
-  place(refOf('wraps', text), wraps)
+  showBytes(refOf('start', text), start)
+  showBytes(refOf('wraps', text), wraps)
   await sync(other).catch(() => undefined)
   expect(gitHash('blob', blobAt('wraps', text))).toBe(gitHash('blob', wraps))
   await expect(begin(text)).rejects.toMatchObject({ code: 'wrong_key' })
@@ -142,7 +143,7 @@ test('a member with all keys cannot put its start in the place of another', asyn
   const { text } = await give()
   await put(other, '/of-the-member.md')
   await other.store.close()
-  place(refOf('start', text), await startBy(other))
+  showBytes(refOf('start', text), await startBy(other))
   await expect(begin(text)).rejects.toMatchObject({ code: 'device_signature_invalid' })
   expect((await sync(clone)).grants).toMatchObject({ isRefreshed: true, wereLost: true })
   const sandbox = await begin(text)
@@ -173,10 +174,48 @@ test('a start of another device that lacks a redaction is removed by any sync', 
   const old = blobAt('start', text)
   await redactOnce()
   await sync(clone)
-  place(refOf('start', text), old)
+  showBytes(refOf('start', text), old)
   expect((await sync(clone)).grants).toMatchObject({ removedStarts: 1 })
   expect(refs()).not.toContain(refOf('start', text))
 })
+
+test('a start of another device that is older than one seen before is removed', async () => {
+  const other = await joinClone(clone, remote)
+  const { text } = await give(other)
+  await redactOnce()
+  await sync(clone)
+  await sync(other)
+  const old = blobAt('start', text)
+  await sync(clone)
+  await give(other)
+  expect((await sync(clone)).grants).toBeUndefined()
+  showBytes(refOf('start', text), old)
+  expect((await sync(clone)).grants).toMatchObject({ removedStarts: 1 })
+  expect(refs()).not.toContain(refOf('start', text))
+})
+
+test.each(['signed', 'forged'])(
+  'a start that a member has %s is not taken for a newer one of another',
+  async (how) => {
+    const other = await joinClone(clone, remote)
+    const member = await joinClone(clone, remote)
+    const { text, grantId } = await give(other)
+    await redactOnce()
+    await sync(clone)
+    await sync(other)
+    const honest = blobAt('start', text)
+    const { identity } = member.place
+    const { publicKey } = (how === 'signed' ? member : other).place.identity.signing
+    const signer = { ...identity, signing: { ...identity.signing, publicKey } }
+    const world = { url: remote, granter: other, grant: text, grantId }
+    const place = { ...member.place, identity: signer }
+    forgeStart(world, (start) => ({ ...start, counter: 2 ** 50 }), { place })
+    await sync(clone)
+    showBytes(refOf('start', text), honest)
+    expect((await sync(clone)).grants).toBeUndefined()
+    expect(blobAt('start', text)).toEqual(honest)
+  },
+)
 
 test('a start that was fetched into a clone is found as residue after a redaction', async () => {
   const versionId = await put(clone, '/a.md', 'secret')

@@ -282,7 +282,7 @@ function removedGranters({ grants, keyring }: Snapshot, deviceId: string): reado
 
 /**
  * Without redactions and removed devices none is looked at: an old start gives away nothing. A name
- * is always of the same device, so that one of a device in force is looked at once.
+ * is usually of the same device, so that one of a device in force is looked at once.
  */
 async function findForeign(place: GrantPlace, own: OwnGrants): Promise<ForeignRefs> {
   const { redacted, notes, removed } = own
@@ -304,8 +304,10 @@ async function findForeign(place: GrantPlace, own: OwnGrants): Promise<ForeignRe
     const now = { oid: expected, counter, redacted: redacted.size, granter }
     const knows = new Set(start.redacted)
     const isComplete = [...redacted].every((id) => knows.has(id))
+    // A member may put a start of its own at any name: that tells nothing about those of others.
+    const isOlder = seen?.granter === granter && counter < seen.counter
     if (removed.has(granter)) abandoned.push(ref, ...removalOf(named, wrapsOf(name)))
-    else if (!isComplete || counter < (seen?.counter ?? 0)) {
+    else if (!isComplete || isOlder) {
       outdated.push(ref)
       continue
     }

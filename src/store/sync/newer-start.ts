@@ -32,8 +32,7 @@ export interface StartedClone {
 
 /** Throws `history_needed` for the start that a clone has, or an older one. */
 export function checkIsNewer(before: Start, start: Start): void {
-  const isNewer = start.counter > before.counter && start.time >= before.time
-  if (!isNewer) throw noNewStartError(before.granter)
+  if (start.counter <= before.counter) throw noNewStartError(before.granter)
 }
 
 /** The versions that the state of a remote has redacted, and this clone has not. */

@@ -8,6 +8,7 @@ import type { MemoryStore } from '../../../../src/index.ts'
 import { type Clone, joinClone, put, sync } from '../../../support/clones.ts'
 import {
   create,
+  forgeStart,
   givenGrant,
   giveMore,
   type GrantWorld,
@@ -163,6 +164,16 @@ test('a reader begins anew too', async () => {
   await redactBelow()
   expect((await syncHolder(held)).begunAnew?.changes).toBe(0)
   expect(await contentsOf(held)).toEqual(await contentsOf(world.granter.store))
+  await held.close()
+})
+
+test('accepts a newer start of an earlier time: clocks are put back', async () => {
+  const held = await hold(world, at)
+  await writeAs(held, create('/unsent.md'))
+  await redactBelow()
+  forgeStart(world, (start) => ({ ...start, time: start.time - 3_600_000 }))
+  expect((await syncHolder(held)).begunAnew?.changes).toBe(1)
+  await expectEqual(world, held)
   await held.close()
 })
 

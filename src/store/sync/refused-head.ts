@@ -74,13 +74,11 @@ async function judge(
   options: RemoteHeadOptions,
 ): Promise<StoreError> {
   const { session, objects } = from
-  // It opens nothing by a keyring, and may lack the history that would show whose store this is.
+  // It opens nothing by a keyring, and may lack the genesis that would show whose store this is.
   if (session.identity.grant !== undefined) return newKeys()
   const isOurs: IsOurs = (oid, height) => history.findCommit(oid, height) !== undefined
   const foreign = await inSlices(listForeign(objects, head, isOurs), options.signal)
-  // A clone without its early history does not know its own genesis.
-  const knowsGenesis = session.beginning === undefined
-  if (knowsGenesis && foreign.some(({ height }) => height === 0)) return otherGenesisError()
+  if (foreign.some(({ height }) => height === 0)) return otherGenesisError()
   const known = seen && findRecord(session, history, seen)
   const commit = known?.oid ?? seen?.oid
   const shown = commit === undefined ? undefined : session.objects.read(commit)?.body

@@ -7,7 +7,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type MemoryStore, StoreError } from '../../src/index.ts'
-import { type Clone, joinClone, put, sync } from '../support/clones.ts'
+import { type Clone, copyOf, idOf, joinClone, put, sync } from '../support/clones.ts'
 import {
   create,
   forgeStart,
@@ -36,10 +36,14 @@ beforeEach(async () => {
   world = await givenGrant()
   erased = await put(world.granter, '/secret.md', 'a secret\n')
   await put(world.granter, '/secret.md', 'clean\n')
+  // More than a sync fetches again: with the whole history, a clone follows a redaction.
+  for (let n = 0; n < 40; n += 1) await put(world.granter, '/later.md', `${n}`)
   await sync(world.granter)
   owner = await joinClone(world.granter, world.url)
   await sync(world.granter)
   await giveMore(world.granter)
+  // Its changes follow from the state that the clone begins with.
+  await sync(owner)
   at = holderPlace()
   held = await hold(world, at)
   await writeAs(held, create('/unsent.md'))
@@ -56,15 +60,17 @@ async function redactBelow(): Promise<void> {
 }
 
 /** Moves nothing, and loses nothing. */
-async function expectRefused(codes: readonly string[]): Promise<void> {
+async function expectRefused(codes: readonly string[], reason = ''): Promise<void> {
   const { head } = await held.status()
-  let code = 'none'
+  let [code, message] = ['none', '']
   try {
     await syncHolder(held)
   } catch (error) {
     code = error instanceof StoreError ? error.code : String(error)
+    message = String(error)
   }
   expect(codes).toContain(code)
+  expect(message).toContain(reason)
   expect((await held.status()).head).toBe(head)
   expect((await held.read('/unsent.md'))?.content).toBe('/unsent.md')
   expect(existsSync(join(at.directory, 'gitlocket/start-next'))).toBe(false)
@@ -122,17 +128,32 @@ describe('a rewritten history', () => {
 
 describe('another line that the host has shown here lacks nothing:', () => {
   /** Shows this clone what the granter never sees, and then the granter's redaction without it. */
-  async function fork(onOther: () => Promise<unknown>): Promise<void> {
+  async function fork(
+    onOther: () => Promise<unknown>,
+    onOwn: () => Promise<unknown> = async () => undefined,
+  ): Promise<void> {
+    await syncHolder(held)
+    await sync(world.granter)
     const [main, start] = [mainAt(world), shownAt(world, 'start')]
     await onOther()
-    const { received } = await syncHolder(held)
-    expect(received.commits).toBeGreaterThan(0)
+    await syncHolder(held)
+    expect(mainAt(world)).not.toBe(main)
     await writeAs(held, create('/unsent-too.md'))
     moveMain(world, main)
     showAt(world, 'start', start)
     // Longer than the line that this clone has seen.
     for (let n = 0; n < 8; n += 1) await put(world.granter, `/own/${n}.md`)
+    await onOwn()
     await redactBelow()
+  }
+
+  async function expectLacks(what: string): Promise<void> {
+    await expectRefused(['rolled_back'], `lacks ${what} that the remote has shown before`)
+    expect((await held.read('/unsent-too.md'))?.content).toBe('/unsent-too.md')
+  }
+
+  const edit = (text: string) => {
+    return { type: 'edit', path: '/notes/0.md', edit: () => text } as const
   }
 
   test('a change of a device', async () => {
@@ -140,19 +161,53 @@ describe('another line that the host has shown here lacks nothing:', () => {
       await put(owner, '/of-owner.md')
       await sync(owner)
     })
-    await expectRefused(['rolled_back'])
+    await expectLacks(`changes of ${idOf(owner)}`)
     expect(await held.read('/of-owner.md')).toBeDefined()
+  })
+
+  test('a change of a device whose copy has made another one', async () => {
+    const copy = await copyOf(owner)
+    await fork(
+      async () => {
+        await put(owner, '/of-owner.md')
+        await sync(owner)
+      },
+      async () => {
+        await put(copy, '/of-copy.md')
+        await sync(copy)
+      },
+    )
+    await copy.store.close()
+    await expectLacks(`changes of ${idOf(owner)}`)
+  })
+
+  test('its own change', async () => {
+    await fork(async () => writeAs(held, create('/own-sent.md')))
+    await expectLacks('versions of memories')
   })
 
   test.each(['a memory', 'a version'])('%s of another holder', async (what) => {
     const other = await hold(world)
     await fork(async () => {
-      const edit = { type: 'edit', path: '/notes/0.md', edit: () => 'theirs' } as const
-      await writeAs(other, what === 'a memory' ? create('/of-other.md') : edit)
+      await writeAs(other, what === 'a memory' ? create('/of-other.md') : edit('theirs'))
       await syncHolder(other)
     })
     await other.close()
-    await expectRefused(['rolled_back'])
+    await expectLacks('versions of memories')
+  })
+
+  test('a version of another holder in place of which the granter has one', async () => {
+    const other = await hold(world)
+    await fork(
+      async () => {
+        // The redaction would have to come after all of them.
+        for (let n = 0; n < 12; n += 1) await writeAs(other, edit(`theirs ${n}`))
+        await syncHolder(other)
+      },
+      async () => put(world.granter, '/notes/0.md', 'by the granter'),
+    )
+    await other.close()
+    await expectLacks('changes')
   })
 
   test('a redaction', async () => {
@@ -165,16 +220,51 @@ describe('another line that the host has shown here lacks nothing:', () => {
       await redact(owner, above)
       await sync(owner)
     })
-    await expectRefused(['rolled_back'])
+    await expectLacks('redactions')
   })
 
-  test('the end of a grant', async () => {
+  test('settings', async () => {
+    await fork(async () => {
+      await owner.store.as(author).settings.update({ description: 'of the owner' })
+      await sync(owner)
+    })
+    await expectLacks('settings')
+  })
+
+  test.each(['the beginning', 'the end'])('%s of a grant', async (what) => {
     const { grantId } = await giveMore(world.granter)
     await sync(world.granter)
     await sync(owner)
     await syncHolder(held)
-    await fork(async () => owner.store.as(author).grants.end([grantId]))
-    await expectRefused(['rolled_back'])
+    await fork(async () => {
+      if (what === 'the end') await owner.store.as(author).grants.end([grantId])
+      else await giveMore(owner)
+    })
+    await expectLacks('changes of members or grants')
+  })
+
+  test('the removal of a device, where the granter was put back from a backup', async () => {
+    const removed = await joinClone(world.granter, world.url)
+    await sync(world.granter)
+    await sync(owner)
+    await syncHolder(held)
+    await sync(world.granter)
+    const backup = await copyOf(world.granter)
+    const [main, start] = [mainAt(world), shownAt(world, 'start')]
+    const wraps = shownAt(world, 'wraps')
+    await owner.store.as(author).devices.remove([idOf(removed)])
+    await sync(world.granter)
+    await syncHolder(held)
+    await writeAs(held, create('/unsent-too.md'))
+    moveMain(world, main)
+    showAt(world, 'start', start)
+    showAt(world, 'wraps', wraps)
+    for (let n = 0; n < 8; n += 1) await put(backup, `/own/${n}.md`)
+    await redact(backup, erased)
+    await sync(backup)
+    await backup.store.close()
+    await removed.store.close()
+    await expectLacks('changes of members or grants')
   })
 })
 

@@ -5,6 +5,7 @@
 
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Start, StartMemory, StartState, StartVersion } from '../../src/format/start.ts'
+import type { MemoryStore } from '../../src/index.ts'
 import { put, sync } from '../support/clones.ts'
 import {
   create,
@@ -49,6 +50,15 @@ const inLive = (change: (live: NonNullable<StartVersion['live']>) => StartVersio
   inMemory('/notes/0.md', (one) => ({ ...one, live: one.live && change(one.live) }))
 
 const other = 'ab'.repeat(16)
+
+/** The fetch of the whole history names the device and the lie. */
+async function expectNamed(held: MemoryStore, said: string): Promise<void> {
+  const { deviceId } = await world.granter.store.status()
+  await expect(held.history.fetchAll()).rejects.toMatchObject({
+    code: 'start_false',
+    message: expect.stringMatching(new RegExp(`${deviceId}.*${said}`, 's')),
+  })
+}
 
 const lies: readonly (readonly [name: string, said: string, lie: Lie])[] = [
   [
@@ -147,12 +157,7 @@ describe('a lie that a holder cannot see', () => {
     await writeAs(held, create('/unsent.md', 'unsent'))
     const before = git(['rev-list', '--all'], at.directory)
     const { beginning } = await held.status()
-    const { deviceId } = await world.granter.store.status()
-    const fetching = held.history.fetchAll()
-    await expect(fetching).rejects.toMatchObject({
-      code: 'start_false',
-      message: expect.stringMatching(new RegExp(`${deviceId}.*${said}`, 's')),
-    })
+    await expectNamed(held, said)
     expect((await held.status()).beginning).toEqual(beginning)
     expect(git(['rev-list', '--all'], at.directory)).toBe(before)
     expect((await held.read('/unsent.md'))?.content).toBe('unsent')
@@ -168,6 +173,32 @@ describe('a lie that a holder cannot see', () => {
     await syncHolder(held)
     await sync(world.granter)
     expect(await contentsOf(world.granter.store)).toEqual(await contentsOf(held))
+    await held.close()
+  })
+})
+
+describe('a lie about a memory that its holder changes', () => {
+  test('is named, though the newest state is the same without it', async () => {
+    forgeStart(
+      world,
+      inLive((live) => ({ ...live, updated: 1 })),
+    )
+    const held = await hold(world)
+    await writeAs(held, { type: 'edit', path: '/notes/0.md', edit: () => 'by the holder' })
+    await syncHolder(held)
+    await expectNamed(held, 'its memories')
+    await held.close()
+  })
+
+  test('is named, and not the change that is based on it', async () => {
+    forgeStart(
+      world,
+      inMemory('/notes/0.md', (one) => ({ ...one, versionId: other })),
+    )
+    const held = await hold(world)
+    await writeAs(held, { type: 'delete', path: '/notes/0.md' }, create('/unsent.md', 'unsent'))
+    await expectNamed(held, 'its memories')
+    expect((await held.read('/unsent.md'))?.content).toBe('unsent')
     await held.close()
   })
 })

@@ -189,6 +189,13 @@ describe('T84: a host that lies about the end of the history', () => {
   })
 })
 
+test('a host may repeat a commit at which the history ends already', async () => {
+  const attempt = await fetchFrom(saying(`shallow ${a}\n`))
+  expect(await attempt.outcome).toMatchObject({ shallow: [], unshallow: [] })
+  expect(attempt.store.exchange.shallow()).toEqual([a])
+  await attempt.store.close()
+})
+
 function listing(service: string, ...parts: readonly (Uint8Array | string)[]) {
   return (response: ServerResponse): void => {
     response.writeHead(200, { 'content-type': `application/x-${service}-advertisement` })

@@ -84,6 +84,25 @@ describe.each(kinds)('the boundary (%s)', (kind, create) => {
     await store.close()
   })
 
+  test.skipIf(isShared)('moves once with the packs of one fetch, however deep', async () => {
+    const store = await create()
+    const [one, more] = [await partOf(), await partOf(2)]
+    const { tip, parent } = one
+    const incoming = store.exchange.incoming()
+    const steps = [
+      [one.pack, { before: [], haves: [], shallow: [tip], unshallow: [] }],
+      [more.pack, { before: [tip], haves: [], shallow: [parent], unshallow: [tip] }],
+      // Less than was asked for before.
+      [rawPack([]), { before: [parent], haves: [], shallow: [tip], unshallow: [] }],
+    ] as const
+    for (const [pack, boundary] of steps) {
+      await incoming.receive(inChunks(pack, 1000), { tip, boundary })
+    }
+    await incoming.accept()
+    expect(store.exchange.shallow()).toEqual([tip, parent].toSorted())
+    await store.close()
+  })
+
   test.skipIf(isShared).each([
     ['that is not named', (): readonly string[] => []],
     ['that is no commit', () => [blobOid('one')]],

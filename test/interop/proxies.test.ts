@@ -185,6 +185,14 @@ test('a request to an http host is given to the proxy, with the credentials of e
   })
 })
 
+test('HTTP_PROXY names none: a header of a request can set it in a CGI program', async () => {
+  const { url, requests } = await startGitServer({ repository })
+  const proxy = await startProxy()
+  const own = { ...environment, HTTP_PROXY: `http://${proxy.at}` }
+  expect(await listRemote({ url, environment: own })).toMatchObject({ head })
+  expect([proxy.seen.length, requests.length]).toEqual([0, 1])
+})
+
 describe('a proxy that does not connect', () => {
   const url = 'https://remote.example/store.git'
   const throughProxy = (at: string) => ({

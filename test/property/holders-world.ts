@@ -1,24 +1,28 @@
-// A store with two devices, their grants, and the clones of the grants' holders. Keeps account of
-// the versions that each holder was told are stored and sent, and of those that the device that
-// ended its grant had by then. Knows nothing of how a sync works.
+// A store with two devices, their grants, and the clones of the grants' holders. Each change of a
+// holder creates a memory of its own, a mark, which no one else changes: the world keeps account of
+// the marks that each holder was told are stored and sent, and of those that the device that ended
+// its grant had by then. Knows nothing of how a sync works.
 
 import * as fc from 'fast-check'
 import { type ErrorCode, hasCode } from '../../src/errors.ts'
 import type { MemoryStore } from '../../src/index.ts'
-import { bareRemote, type Clone, idOf, joinClone, sync } from '../support/clones.ts'
+import { bareRemote, type Clone, idOf, joinClone, put, sync } from '../support/clones.ts'
 import {
+  create,
   hold,
   type HolderPlace,
   holderPlace,
   syncHolder,
   writeAs,
 } from '../support/grant-holders.ts'
-import { author, newStore } from '../support/stores.ts'
+import { author, contentsOf, newStore } from '../support/stores.ts'
 import { versionIds } from './convergence-world.ts'
 import { changes, toChange } from './store-commands.ts'
 import type { PlannedChange } from './store-model.ts'
 
 const HOUR = 3_600_000
+/** Begins the path of a mark, which no other change names. */
+export const MARKS = '/of-holders/'
 const GRANTS_MAX = 3
 const HOLDERS_MAX = 4
 
@@ -64,7 +68,7 @@ interface Given {
   readonly grant: string
   readonly grantId: string
   readonly giver: Clone
-  /** Set once it was ended: the versions that the device which did so had then. */
+  /** Set once it was ended: the paths that the device which did so had then. */
   known: ReadonlySet<string> | undefined
   /** Whether the remote has the end. */
   isTold: boolean
@@ -74,7 +78,7 @@ export interface Holder {
   readonly given: Given
   readonly place: HolderPlace
   store: MemoryStore
-  /** The versions that it acknowledged; of them, those that it has sent. */
+  /** The marks that it acknowledged; of them, those that it has sent. */
   readonly acknowledged: Set<string>
   readonly sent: Set<string>
   /** Those that it wrote once the remote had the end of its grant. */
@@ -100,18 +104,27 @@ export class HoldersWorld {
   readonly url: string = bareRemote()
   readonly holders: Holder[] = []
   readonly given: Given[] = []
-  /** After a redaction or a day something may be based on versions that a holder never had. */
-  mayLackHistory = false
+  /** How often a holder's clone has begun anew. */
+  begun = 0
+  /** After a day something may be based on versions that are older than the floor of a start. */
+  #isOld = false
+  /** Whether the first device has redacted something that the remote does not know of. */
+  #hasRedacted = false
+  /** The devices that have not synced since the remote has a redaction. */
+  readonly #behind = new Set<Clone>()
+  #marks = 0
   #devices: readonly [Clone, ...Clone[]] | undefined
   #now = Date.now() - 200 * HOUR
   readonly #clock = (): number => this.#now
 
-  static async start(): Promise<HoldersWorld> {
+  /** `early`: how many commits there are before the first grant, more than a sync fetches again. */
+  static async start(early: number): Promise<HoldersWorld> {
     const world = new HoldersWorld()
     const clock = world.#clock
     const { store, place } = await newStore({ clock })
     const first = { store, place }
     await store.remotes.add('origin', world.url)
+    for (let n = 0; n < early; n += 1) await put(first, `/early/${n % 5}.md`, `early ${n}`)
     await sync(first)
     const second = await joinClone(first, world.url, { clock })
     world.#devices = [first, second]
@@ -170,14 +183,14 @@ export class HoldersWorld {
       case 'end':
         return this.#end(this.given[step.grant % Math.max(1, this.given.length)])
       case 'rotate':
-        return first.store.as(author).keys.rotate()
+        return this.#rotate()
       case 'remove':
         return this.#remove()
       case 'redact':
         return this.#redact(step.pick)
       case 'time':
         this.#now += step.hours * HOUR
-        if (step.hours > 1) this.mayLackHistory = true
+        if (step.hours > 1) this.#isOld = true
         return undefined
       default:
         throw new Error('Not a step')
@@ -192,13 +205,11 @@ export class HoldersWorld {
       await (devices[who % devices.length] ?? first).store.as(author).apply(wanted)
       return
     }
-    const before = await versionIds(holder.store)
-    await writeAs(holder.store, ...wanted)
-    for (const id of await versionIds(holder.store)) {
-      if (before.has(id)) continue
-      holder.acknowledged.add(id)
-      if (holder.given.isTold) holder.later.add(id)
-    }
+    this.#marks += 1
+    const mark = `${MARKS}${this.#marks}.md`
+    await writeAs(holder.store, ...wanted, create(mark))
+    holder.acknowledged.add(mark)
+    if (holder.given.isTold) holder.later.add(mark)
   }
 
   async #syncDevice(device: Clone): Promise<boolean> {
@@ -216,14 +227,15 @@ export class HoldersWorld {
     holder.refused = undefined
     const before = new Set(holder.acknowledged)
     try {
-      const { received, sent } = await syncHolder(holder.store)
-      for (const id of before) holder.sent.add(id)
+      const { received, sent, begunAnew } = await syncHolder(holder.store)
+      for (const mark of before) holder.sent.add(mark)
+      if (begunAnew !== undefined) this.begun += 1
       return received.commits + sent.commits > 0
     } catch (error) {
       const isEnded = holder.given.known !== undefined
       const mayRefuse: readonly ErrorCode[] = [
         ...(isEnded ? (['grant_expired', 'permission_denied', 'wrong_key'] as const) : []),
-        ...(this.mayLackHistory ? (['history_needed'] as const) : []),
+        ...(this.#mayWait(holder.given) ? (['history_needed'] as const) : []),
       ]
       if (!hasCode(error, ...mayRefuse)) throw error
       holder.refused = error.code
@@ -236,6 +248,7 @@ export class HoldersWorld {
     const lastsMs = 90 * 24 * HOUR
     const { text, grantId } = await giver.store.as(author).grants.give({ role, lastsMs })
     this.given.push({ grant: text, grantId, giver, known: undefined, isTold: false })
+    this.#told(giver)
   }
 
   async #hold(given: Given | undefined): Promise<void> {
@@ -249,9 +262,19 @@ export class HoldersWorld {
       this.holders.push({ given, place, store, ...rest })
     } catch (error) {
       const isEnded = given.known !== undefined && hasCode(error, 'grant_expired', 'not_found')
-      const waits = this.mayLackHistory && hasCode(error, 'history_needed', 'not_found')
+      const waits = this.#mayWait(given) && hasCode(error, 'history_needed', 'not_found')
       if (!isEnded && !waits) throw error
     }
+  }
+
+  /** Whether a holder may need a start that its granter has not made yet. */
+  #mayWait({ giver }: Given): boolean {
+    return this.#isOld || this.#behind.has(giver)
+  }
+
+  async #rotate(): Promise<void> {
+    await this.first.store.as(author).keys.rotate()
+    this.#told(this.first)
   }
 
   async #reopen(holder: Holder | undefined): Promise<void> {
@@ -265,9 +288,10 @@ export class HoldersWorld {
   async #end(given: Given | undefined): Promise<void> {
     if (given === undefined || given.known !== undefined) return
     const { store } = given.giver
-    const known = await versionIds(store)
+    const known = await marksOf(store)
     await store.as(author).grants.end([given.grantId])
     given.known = known
+    this.#told(given.giver)
   }
 
   /** Another device had given what it gave: its grants end with it. */
@@ -275,7 +299,7 @@ export class HoldersWorld {
     const [first, second] = this.devices
     if (first === undefined || second === undefined) return
     await this.#syncDevice(first)
-    const known = await versionIds(first.store)
+    const known = await marksOf(first.store)
     await first.store.as(author).devices.remove([idOf(second)])
     for (const given of this.given) if (given.giver === second) given.known ??= known
     await second.store.close()
@@ -288,18 +312,29 @@ export class HoldersWorld {
     const ids = [...(await versionIds(store))]
     const versionId = ids[pick % Math.max(1, ids.length)]
     if (versionId === undefined) return
-    this.mayLackHistory = true
+    this.#hasRedacted = true
     const select = { versionIds: [versionId] }
     await store.as(author).redact({ select, reason: 'unspecified', current: 'keep' })
   }
 
-  /** The remote has the ends that this device knows. */
+  /** The remote has the ends and redactions that this device knows, and the start of its state. */
   #told(device: Clone): void {
+    if (device === this.first && this.#hasRedacted) {
+      this.#hasRedacted = false
+      for (const other of this.devices) this.#behind.add(other)
+    }
+    this.#behind.delete(device)
     for (const given of this.given) {
       const isHere = given.giver === device || !this.devices.includes(given.giver)
       if (given.known !== undefined && isHere) given.isTold = true
     }
   }
+}
+
+/** The marks that a store has. */
+export async function marksOf(store: MemoryStore): Promise<ReadonlySet<string>> {
+  const paths = Object.keys(await contentsOf(store))
+  return new Set(paths.filter((path) => path.startsWith(MARKS)))
 }
 
 function never(): never {

@@ -45,13 +45,16 @@ function withHint(
 }
 
 /** An undo does not reach the changes from before the beginning of a clone. */
-export function notePartial({ notices }: Context, { history }: MemoryStore): void {
+export function notePartial(
+  { notices }: Pick<Context, 'notices'>,
+  { history }: Pick<MemoryStore, 'history'>,
+): void {
   if (history.beginning === undefined) return
   notices.push('Changes from before this clone began are not undone: see `gitlocket fetch --all`')
 }
 
 /** Before a list that only the whole history gives: throws `history_needed`. */
-export function needHistory({ history }: MemoryStore): void {
+export function needHistory({ history }: Pick<MemoryStore, 'history'>): void {
   if (history.beginning === undefined) return
   throw new CommandError(
     'history_needed',

@@ -269,6 +269,22 @@ test('without a remote, or with one that refuses its refs, none is left', async 
   await clone.store.close()
 })
 
+test('a start that the host refuses is sent again by the next sync', async () => {
+  const { text } = await clone.store.as(author).grants.give()
+  for (const hidden of ['refs/gitlocket', 'refs/tags']) {
+    git(['config', '--add', 'receive.hideRefs', hidden], remote)
+  }
+  await put(clone, '/b.md')
+  now += HOUR
+  expect((await sync()).grants).toMatchObject({
+    isRefreshed: false,
+    failure: { code: 'push_rejected' },
+  })
+  git(['config', '--unset-all', 'receive.hideRefs'], remote)
+  expect((await sync()).grants).toMatchObject({ isRefreshed: true, wereLost: false })
+  expect(paths(open(text))).toEqual(['/a.md', '/b.md'])
+})
+
 test('a host that allows tags alone has them as tags', async () => {
   git(['config', 'receive.hideRefs', 'refs/gitlocket'], remote)
   const { text, grantId } = await clone.store.as(author).grants.give()

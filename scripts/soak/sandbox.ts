@@ -14,7 +14,7 @@ export const sharedMemories = 4
 /** The longest life of an agent, and the longest time without a link. */
 const [lifeMs, cutMs] = [90_000, 20_000]
 const endings: readonly Ending[] = ['SIGKILL', 'SIGTERM', 'input']
-/** What a program may take to end: 10 s for its last sync, and some for a busy machine. */
+/** What a program may take to end by SIGTERM: 10 s for its last sync, and some when it is busy. */
 const endsWithinMs = 15_000
 
 export interface World {
@@ -117,7 +117,8 @@ export class Sandbox {
     const begun = performance.now()
     const ended = await agent.end(how)
     const ms = Math.round(performance.now() - begun)
-    if (ms > endsWithinMs) this.#world.tally.faults.add(`${home.directory}: ${how} took ${ms} ms`)
+    if (how === 'SIGTERM' && ms > endsWithinMs)
+      this.#world.tally.faults.add(`${home.directory}: ${how} took ${ms} ms`)
     return ended
   }
 

@@ -7,7 +7,7 @@ import type { SourceFile } from './source.ts'
 
 /** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
-  'lines of src': 117_700,
+  'lines of src': 118_000,
   'files of src': 725,
   'lines of test and scripts': 136_800,
   'percent of lines in src that are statements, at least': 50,

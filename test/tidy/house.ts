@@ -8,8 +8,8 @@ import type { SourceFile } from './source.ts'
 /** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
   'lines of src': 118_000,
-  'files of src': 725,
-  'lines of test and scripts': 136_800,
+  'files of src': 726,
+  'lines of test and scripts': 137_300,
   'percent of lines in src that are statements, at least': 50,
   'files of src with one importer': 182,
   'files of src of at most 40 lines': 57,

@@ -80,7 +80,8 @@ export class Pushes {
 
   async #sync(options: StoreSyncOptions): Promise<SyncReport> {
     const only = this.#mode === undefined ? ('pull' as const) : undefined
-    const asked = { ...options, only, remote: 'origin', access: this.#access }
+    const to = { only, remote: 'origin', access: this.#access, staysPartial: true }
+    const asked = { ...options, ...to }
     const { syncStore } = await import('../store/sync/sync.ts')
     try {
       const report = await syncStore(this.#session, this.#author, asked)

@@ -1,6 +1,6 @@
 // Makes the clone of a grant's holder complete (FORMAT §8.3): fetches the earlier history, verifies
 // all of it from genesis, and compares it with the start of the device that gave the grant. Changes
-// nothing before that.
+// nothing before that. A sync does the same if something was merged that is older than the clone.
 
 import type { WorkOptions } from '../../async.ts'
 import { equalBytes, toHex } from '../../bytes.ts'
@@ -9,14 +9,15 @@ import { formatId } from '../../format/id.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { connectFetch } from '../../transport/fetch.ts'
 import type { RemoteOptions, TransferProgress } from '../../transport/remote-access.ts'
-import type { HistorySource } from '../history/history.ts'
+import { catchUp } from '../history/catch-up.ts'
+import { History, type HistorySource } from '../history/history.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
-import { boundaryOf } from '../snapshot/git-reads.ts'
+import { boundaryOf, type ObjectSource } from '../snapshot/git-reads.ts'
 import type { CurrentVersion } from '../snapshot/live-memory.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CloneBeginning } from '../verify/beginning.ts'
-import { verifyDescent, type VerifiedHistory, verifyHistory } from '../verify/verify.ts'
+import { verifyDescent, verifyHistory } from '../verify/verify.ts'
 
 export interface HistoryFetchOptions extends WorkOptions {
   /** By default `origin`. */
@@ -26,7 +27,7 @@ export interface HistoryFetchOptions extends WorkOptions {
 }
 
 /** Git's own number for a depth without an end. */
-const ALL = 2_147_483_647
+export const ALL = 2_147_483_647
 
 /**
  * The number of commits. Throws `remote_moved` if this clone lacks commits of the remote: sync
@@ -40,7 +41,6 @@ export async function fetchAllHistory(
 ): Promise<number> {
   const options = { signal, progress }
   const { objects, beginning } = session
-  const { commit: head } = await session.reading((snapshot) => snapshot.head)
   if (beginning === undefined) return (await session.loadHistory(options)).commits.length
   const connection = await connectFetch({ signal, ...access, url })
   const incoming = objects.exchange.incoming()
@@ -50,51 +50,90 @@ export async function fetchAllHistory(
     const shallow = boundaryOf(objects)
     const depth = { shallow, deepen: ALL }
     await connection.fetch({ want, haves: [want], into: incoming, ...depth, progress: transfer })
-    const { storeId, epochs } = session
-    const source = { objects: incoming, storeId, epochs }
-    const { snapshot, commits } = await verifyAll(session, source, head, options)
+    const whole = await verifyWhole(session, incoming, options)
     const write: Build<void> = async () => {
-      await session.beginAtGenesis()
-      // With the times of the devices' last records, which no start has.
-      if (session.snapshot.head.commit === head) session.moveTo(snapshot.trusting(objects))
+      await beginWhole(session, whole)
       return { built: undefined, result: undefined }
     }
+    // Another process may redact: the next sync then erases redacted texts that this brings.
+    await objects.exclusive(() => session.seenRemotes.noteFetches([want]))
     await incoming.accept()
     await session.writing(write, true)
-    return commits
+    return whole.history.commits.length
   } finally {
     incoming.drop()
     await connection.close()
   }
 }
 
+interface WholeHistory {
+  /** The state that the history was compared with. */
+  readonly beginning: CloneBeginning | undefined
+  /** The state at our head. */
+  readonly snapshot: Snapshot
+  readonly history: History
+}
+
+/** Our history from genesis, in the place where it was fetched. Throws as `fetchAllHistory`. */
+export async function verifyWhole(
+  session: StoreSession,
+  objects: ObjectSource,
+  options: WorkOptions,
+): Promise<WholeHistory> {
+  const { storeId, epochs, beginning } = session
+  const { commit: head } = await session.reading((now) => now.head)
+  const source = { objects, storeId, epochs }
+  const snapshot =
+    beginning === undefined
+      ? (await verifyHistory(source, head, options)).snapshot
+      : await verifyAgainst(session, source, beginning, head, options)
+  const history = new History()
+  await catchUp(history, source, head, { signal: options.signal })
+  return { beginning, snapshot, history }
+}
+
 /**
- * The state at the head, and the number of commits. Compares first: otherwise records that this
- * clone made on a false state would be refused, and not that state.
+ * The state at the head. Compares first: otherwise records that this clone made on a false state
+ * would be refused, and not that state.
  */
-async function verifyAll(
+async function verifyAgainst(
   session: StoreSession,
   source: HistorySource,
+  beginning: CloneBeginning,
   head: Oid,
   options: WorkOptions,
-): Promise<Pick<VerifiedHistory, 'snapshot' | 'commits'>> {
-  const { beginning } = session
-  if (beginning === undefined) return verifyHistory(source, head, options)
+): Promise<Snapshot> {
   const { snapshot: said } = beginning
   const whole = await verifyHistory(source, said.head.commit, options)
   refuseFalse(beginning, findDifference(said, whole.snapshot))
-  let { commits } = whole
-  const onCommit = (): void => {
-    commits += 1
-  }
-  const how = { ...options, onCommit }
-  let snapshot = await verifyDescent(source, whole.snapshot, head, how)
-  // Something was merged that is based on an older version, or redacted.
-  if (snapshot === undefined) ({ snapshot, commits } = await verifyHistory(source, head, options))
+  // Otherwise something was merged that is based on an older version, or redacted.
+  const snapshot =
+    (await verifyDescent(source, whole.snapshot, head, options)) ??
+    (await verifyHistory(source, head, options)).snapshot
   // An earlier state may have been believed before this one, and changes been built on it.
   const now = await session.reading((at) => (at.head.commit === head ? at : undefined))
   if (now !== undefined) refuseFalse(beginning, findDifference(now, snapshot))
-  return { snapshot, commits }
+  return snapshot
+}
+
+/**
+ * The clone has all of its history. Call while writing alone, once the objects are stored. Throws
+ * `ref_conflict` if it has begun anew since.
+ */
+export async function beginWhole(
+  session: StoreSession,
+  { beginning, snapshot, history }: WholeHistory,
+): Promise<void> {
+  if (session.beginning !== beginning) throw beginsElsewhereError()
+  await session.beginAtGenesis(history)
+  // With the times of the devices' last records, which no start has.
+  const isHead = session.snapshot.head.commit === snapshot.head.commit
+  if (isHead) session.moveTo(snapshot.trusting(session.objects))
+}
+
+/** Another process has begun anew, or fetched more of the history. */
+export function beginsElsewhereError(): StoreError {
+  return new StoreError('ref_conflict', 'Another process has changed where this clone begins')
 }
 
 function refuseFalse({ deviceId }: CloneBeginning, problem: string | undefined): void {

@@ -7,7 +7,7 @@ import { parseLinks } from '../../format/commit.ts'
 import { bringsKeyring } from '../../format/record-rules.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { AuditKeys } from '../../keys/epoch.ts'
-import type { ObjectSource } from '../snapshot/git-reads.ts'
+import { hasObject, type ObjectSource } from '../snapshot/git-reads.ts'
 import { decodeCommit, type Epochs, readCommitBytes } from './decoded-commit.ts'
 
 /** The head and its ancestors down to a height, and the parents of the lowest ones. */
@@ -22,6 +22,20 @@ export function* ancestorsDownTo(
     const links = parseLinks(bytes)
     if (links.height > height) for (const parent of links.parents) reached.add(parent)
     yield { oid, height: links.height, bytes }
+  }
+}
+
+/** The first parents of a commit that are stored, the newest first, fewer than `most`. */
+export function* firstParents(
+  objects: ObjectSource,
+  head: Oid,
+  most: number,
+): Generator<{ readonly back: number; readonly oid: Oid }> {
+  let oid = parseLinks(readCommitBytes(objects, head)).parents[0]
+  for (let back = 1; back < most && oid !== undefined; back += 1) {
+    if (!hasObject(objects, oid)) return
+    yield { back, oid }
+    oid = parseLinks(readCommitBytes(objects, oid)).parents[0]
   }
 }
 

@@ -149,9 +149,9 @@ export class CurrentState {
   }
 
   /** The history begins earlier: call in a turn, once the commits since then are stored. */
-  beginAt(beginning: CloneBeginning | undefined): void {
+  beginAt(beginning: CloneBeginning | undefined, history?: History): void {
     this.#now = { ...this.#now, beginning }
-    this.history.become(this.newHistory())
+    this.history.become(history ?? this.newHistory())
   }
 
   /** An empty history, or one that begins where this clone does. */

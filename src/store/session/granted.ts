@@ -55,9 +55,7 @@ export class GrantedFiles {
 
   /** The start that this clone began with, if it lacks earlier history. */
   readStart(source: StoreSource, held: HeldAccess): Start {
-    const bytes = this.#disk.readFile(this.#start)
-    if (bytes === undefined) throw beforeBeginning()
-    return readStart(source, bytes, held)
+    return openKept(source, this.#disk.readFile(this.#start), held)
   }
 
   /** A start that takes the place of the kept one once the branch has moved to its state. */
@@ -114,14 +112,16 @@ export class GrantedFiles {
     for (const one of wraps) held.learn(one)
   }
 
-  /** Where the history begins, read when it is asked for; undefined for a whole one. */
+  /** Where the history begins, opened when it is asked for; undefined for a whole one. */
   findBeginning(source: StoreSource, held: HeldAccess): CloneBeginning | undefined {
-    const isThere = this.#disk.stat(this.#start) !== undefined
-    if (!isThere && !this.hasNextStart && source.objects.exchange.shallow().length === 0)
-      return undefined
+    // Read now: another process may fetch all of the history, and remove the file.
+    let kept = this.#disk.readFile(this.#start)
+    const isWhole = kept === undefined && source.objects.exchange.shallow().length === 0
+    if (isWhole && !this.hasNextStart) return undefined
     let begun: CloneBeginning | undefined
     const read = (): CloneBeginning => {
-      begun ??= this.#readBeginning(source, held)
+      begun ??= this.#readBeginning(source, kept, held)
+      kept = undefined
       return begun
     }
     return {
@@ -153,10 +153,19 @@ export class GrantedFiles {
     }
   }
 
-  #readBeginning(source: StoreSource, held: HeldAccess): CloneBeginning {
-    const start = this.#findNext(source, held) ?? this.readStart(source, held)
+  #readBeginning(
+    source: StoreSource,
+    kept: Uint8Array | undefined,
+    held: HeldAccess,
+  ): CloneBeginning {
+    const start = this.#findNext(source, held) ?? openKept(source, kept, held)
     return atOnce(reachesFloor(source, start) ? floorOf(source, start) : beginningOf(source, start))
   }
+}
+
+function openKept(source: StoreSource, kept: Uint8Array | undefined, held: HeldAccess): Start {
+  if (kept === undefined) throw beforeBeginning()
+  return readStart(source, kept, held)
 }
 
 /** Whether the history of the branch has the state of a start. */

@@ -155,9 +155,9 @@ export class StoreSession {
   }
 
   /** The whole history is stored and verified: call while writing alone. */
-  async beginAtGenesis(): Promise<void> {
+  async beginAtGenesis(history: History): Promise<void> {
     await this.granted?.forgetStart()
-    this.#state.beginAt(undefined)
+    this.#state.beginAt(undefined, history)
   }
 
   /** A holder keeps new keys of its granter. A host that shows other wraps cannot end a grant. */

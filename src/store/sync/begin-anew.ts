@@ -4,13 +4,14 @@
 // of the earlier line is erased. newer-start.ts decides whether a start may replace a known state.
 
 import { toHex } from '../../bytes.ts'
-import { hasCode, StoreError } from '../../errors.ts'
+import { hasCode, type StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
 import type { Incoming } from '../../git/exchange.ts'
 import type { NewObject, Oid } from '../../git/objects/object.ts'
 import { inSlices, TimeSlice } from '../../time-slice.ts'
 import { decodeAt } from '../access/post-revocation.ts'
 import { planChanges } from '../changes/changes.ts'
+import { beginsElsewhereError } from '../clone/fetch-all.ts'
 import { type NewStart, StartFetch } from '../clone/start-fetch.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { buildChange } from '../commits/commit.ts'
@@ -129,7 +130,7 @@ function moving(
   fetched: NewStart,
 ): Build<ReconcileResult> {
   return async () => {
-    if (session.beginning !== clone.beginning) throw movedError()
+    if (session.beginning !== clone.beginning) throw beginsElsewhereError()
     const history = await session.historyNow(options)
     checkContains(session, history, clone, fetched)
     const redacted = newlyRedacted(session.snapshot, fetched.snapshot)
@@ -158,11 +159,6 @@ function moving(
       result: { ...nothingMoved, erased, received: fetched.records.size, begunAnew },
     }
   }
-}
-
-/** Another process has begun anew, or fetched more of the history. */
-function movedError(): StoreError {
-  return new StoreError('ref_conflict', 'Another process has changed where this clone begins')
 }
 
 /** The changes to write again, and how they relate to redacted versions. */

@@ -8,29 +8,32 @@ import { parseLinks } from '../../format/commit.ts'
 import type { BoundaryChange, Incoming } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { historyDepthMax } from '../../limits.ts'
+import { inSlices } from '../../time-slice.ts'
 import { connectFetch } from '../../transport/fetch.ts'
 import type { FetchConnection, FetchRequest } from '../../transport/remote-access.ts'
-import { decodeAt, meetingOf } from '../access/post-revocation.ts'
-import { readCommitBytes } from '../commits/decoded-commit.ts'
-import { findDivergence } from '../commits/divergence.ts'
+import { decodeAt } from '../access/post-revocation.ts'
+import { containsCommit, firstParents } from '../commits/ancestors.ts'
+import { readCommitBytes, verifyDecodedCommit } from '../commits/decoded-commit.ts'
 import type { History } from '../history/history.ts'
 import { findRecord } from '../history/known-commit.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
 import type { StoreSession } from '../session/session.ts'
-import { boundaryOf, hasObject, type ObjectSource } from '../snapshot/git-reads.ts'
+import { boundaryOf, type ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CloneBeginning } from '../verify/beginning.ts'
-import { keyringConflictError, rewrittenError } from './refusals.ts'
+import { lacksWholeError, rewrittenError } from './refusals.ts'
 import { judgeUnopened, keepRefusedPack } from './refused-head.ts'
 import {
-  rolledBackError,
   containsSeen,
+  epochsOf,
+  findRefusal,
   knownContainsSeen,
+  rolledBackError,
   successorContains,
   verifyRemoteHead,
   verifySuccessor,
 } from './remote-head.ts'
-import { findKnown, type RemoteHead, sourceWith } from './remote-history.ts'
+import { findKnown, type RemoteHead } from './remote-history.ts'
 import { accessOf, eraseRejected, type Peer } from './remote-state.ts'
 import { isReplaceable, isVerdict } from './report.ts'
 
@@ -120,7 +123,7 @@ async function findOurs(
   if (oid === head) return { oid, height, record }
   const { objects } = session
   if (!orBefore || objects.read(head) === undefined) return undefined
-  for (const before of walkBack(objects, oid)) {
+  for (const before of firstParents(objects, oid, WALK_MAX)) {
     if (before.oid !== head) continue
     const known = decodeAt(session, head)
     return { oid: head, height: known.record.height, record: known.hash }
@@ -162,11 +165,6 @@ async function fetchMissing(
 /** The wraps of the device that gave the grant of a session, if it has one. */
 function wrapsAt({ identity }: StoreSession, { refs }: FetchConnection): Oid | undefined {
   return identity.grant?.blobsAmong(refs.named).wraps
-}
-
-/** Fetches every object of the head, even those that are here. */
-async function fetchAll(peer: Peer, fetched: FetchedHead): Promise<void> {
-  await fetchAgain(peer, fetched, { haves: [] })
 }
 
 async function fetchAgain(
@@ -226,7 +224,7 @@ function chooseHaves(
   const haves = new Set<Oid>([head])
   if (tracked !== undefined && objects.read(tracked) !== undefined) haves.add(tracked)
   let wanted = 1
-  for (const { back, oid } of walkBack(objects, head)) {
+  for (const { back, oid } of firstParents(objects, head, WALK_MAX)) {
     if (back !== wanted) continue
     haves.add(oid)
     wanted *= 2
@@ -239,23 +237,13 @@ function chooseHaves(
   return [...haves]
 }
 
-/** The first parents of a commit that are stored, the newest first. */
-function* walkBack(objects: ObjectSource, head: Oid): Generator<{ back: number; oid: Oid }> {
-  let oid = parseLinks(readCommitBytes(objects, head)).parents[0]
-  for (let back = 1; back < WALK_MAX && oid !== undefined; back += 1) {
-    if (!hasObject(objects, oid)) return
-    yield { back, oid }
-    oid = parseLinks(readCommitBytes(objects, oid)).parents[0]
-  }
-}
-
 export type FetchVerdict =
   | { readonly kind: 'accepted'; readonly theirs: RemoteHead }
   /** The head is in our own history. */
   | { readonly kind: 'known'; readonly head: SeenHead }
   /** The head is refused, and a repair may replace it. */
   | { readonly kind: 'replaceable' }
-  /** It does not meet the history of this clone, which began with a grant. */
+  /** It lacks the state with which a grant began this clone. */
   | { readonly kind: 'apart'; readonly refusal: StoreError }
 
 /** `merged`: the snapshot of their head that was merged last. Throws a verdict that refuses it. */
@@ -264,26 +252,84 @@ export async function verifyFetched(
   fetched: FetchedHead,
   merged: Snapshot | undefined,
 ): Promise<FetchVerdict> {
-  const { session, remote, options } = peer
+  const { session, options } = peer
   const successor = await findSuccessor(peer, fetched)
   if (successor !== undefined) return { kind: 'accepted', theirs: successor }
   const history = await session.loadHistory(options)
   try {
     return await verifyCompletely(peer, history, fetched, merged)
-  } catch (refused) {
-    if (!isVerdict(refused)) throw refused
-    const isPartial = session.identity.grant !== undefined && session.beginning !== undefined
-    if (isPartial && hasCode(refused, 'history_needed')) return { kind: 'apart', refusal: refused }
-    const { head, seen, incoming } = fetched
-    const from = { session, objects: incoming }
-    const error = hasCode(refused, 'wrong_key')
-      ? await judgeUnopened(from, history, head, seen, options)
-      : refused
-    const mayReplace = options.repair === true && options.only !== 'pull' && isReplaceable(error)
-    // A remote on which our history was never seen may belong to another store.
-    const wasOurs = seen !== undefined && findRecord(session, history, seen) !== undefined
-    if (mayReplace && wasOurs) return { kind: 'replaceable' }
-    throw await keepRefusedPack(session, history, { remote, head, incoming }, error, options.signal)
+  } catch (error) {
+    const { identity, beginning } = session
+    const isPartial = identity.grant !== undefined && beginning !== undefined
+    if (!isPartial || !isVerdict(error) || !hasCode(error, 'history_needed')) {
+      return refuse(peer, history, fetched, error)
+    }
+    if (!(await isBelow(peer, fetched, beginning))) return { kind: 'apart', refusal: error }
+    return verifyFromGenesis(peer, fetched)
+  }
+}
+
+async function refuse(
+  { session, remote, options }: Peer,
+  history: History,
+  { head, seen, incoming }: FetchedHead,
+  refused: unknown,
+): Promise<FetchVerdict> {
+  if (!isVerdict(refused)) throw refused
+  const from = { session, objects: incoming }
+  const error = hasCode(refused, 'wrong_key')
+    ? await judgeUnopened(from, history, head, seen, options)
+    : refused
+  const mayReplace = options.repair === true && options.only !== 'pull' && isReplaceable(error)
+  // A remote on which our history was never seen may belong to another store.
+  const wasOurs = seen !== undefined && findRecord(session, history, seen) !== undefined
+  if (mayReplace && wasOurs) return { kind: 'replaceable' }
+  throw await keepRefusedPack(session, history, { remote, head, incoming }, error, options.signal)
+}
+
+/**
+ * Whether a head has the state that this clone began with, and so all that is below it here: then
+ * only something was merged that is based on an older version. Its group signature is checked:
+ * without a key, no one chooses that all of the history is fetched.
+ */
+async function isBelow(
+  { session, options }: Peer,
+  { head, incoming }: FetchedHead,
+  { snapshot }: CloneBeginning,
+): Promise<boolean> {
+  const { storeId } = session
+  if (options.staysPartial === true) return false
+  const epochs = await epochsOf({ session, objects: incoming }, head, options.signal)
+  verifyDecodedCommit(storeId, epochs, head, readCommitBytes(incoming, head))
+  try {
+    const { commit } = snapshot.head
+    return await inSlices(containsCommit(incoming, head, commit), options.signal)
+  } catch (error) {
+    if (!hasCode(error, 'object_missing')) throw error
+    return false
+  }
+}
+
+/** Fetches and verifies all of our history, as `fetch --all` does, and then the head. */
+async function verifyFromGenesis(peer: Peer, fetched: FetchedHead): Promise<FetchVerdict> {
+  const { session, options } = peer
+  const { head, incoming, depth } = fetched
+  // Imported here: few clones lack a part of the history.
+  const { ALL, beginWhole, verifyWhole } = await import('../clone/fetch-all.ts')
+  const ours = await session.reading((now) => now.head.commit)
+  const how = { haves: [head, ours], shallow: depth.shallow, deepen: ALL }
+  // A process that died may have fetched all of it.
+  const fetching = depth.shallow.length > 0 ? fetchAgain(peer, fetched, how) : Promise.resolve()
+  const verifying = fetching.then(() => verifyWhole(session, incoming, options))
+  const whole = await verifying.catch((error: unknown) => {
+    throw lacksWholeError(error)
+  })
+  try {
+    const verdict = await verifyOnce(peer, whole.history, fetched, undefined)
+    if (verdict.kind !== 'accepted') return verdict
+    return { ...verdict, theirs: { ...verdict.theirs, begin: () => beginWhole(session, whole) } }
+  } catch (error) {
+    return refuse(peer, whole.history, fetched, error)
   }
 }
 
@@ -322,8 +368,8 @@ async function verifyCompletely(
         await fetchDeeper(peer, fetched, beginning, attempt === 2)
       } else {
         if (attempt > 1) throw error
-        // An interrupted sync may have left only a part of it here.
-        await fetchAll(peer, fetched)
+        // Every object: an interrupted sync may have left only a part of it here.
+        await fetchAgain(peer, fetched, { haves: [] })
       }
     }
   }
@@ -351,24 +397,4 @@ async function verifyOnce(
   if (refusal === undefined) return { kind: 'accepted', theirs }
   await eraseRejected(session, incoming, theirs, options)
   throw refusal
-}
-
-/**
- * The refusal of a head that lacks what the remote showed before; undefined if both sides changed
- * the keyring and the user chose to follow the remote.
- */
-async function findRefusal(
-  session: StoreSession,
-  theirs: RemoteHead,
-  { signal, takeTheirs }: Peer['options'],
-): Promise<StoreError | undefined> {
-  const ours = await session.reading(({ head, keyring }) => ({ head, keyring }))
-  const source = sourceWith(session, theirs)
-  const { snapshot } = theirs
-  const [our, their] = [ours.head.commit, snapshot.head.commit]
-  const divergence = await findDivergence(source, our, their, signal)
-  const tips = { ours: ours.keyring.directory, theirs: snapshot.keyring.directory }
-  const { isConflict } = await meetingOf(source, tips, divergence, signal)
-  if (!isConflict) return rolledBackError()
-  return takeTheirs === true ? undefined : keyringConflictError(source, divergence, true)
 }

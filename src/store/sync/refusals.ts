@@ -3,7 +3,7 @@
 // verified. Must not decide, except whether the role of this device allows a merge.
 
 import { toHex } from '../../bytes.ts'
-import { hasCode, StoreError } from '../../errors.ts'
+import { type ErrorCode, hasCode, StoreError } from '../../errors.ts'
 import type { Operation, RecordKind } from '../../format/change-record.ts'
 import {
   type Directory,
@@ -67,7 +67,6 @@ export function heldError({ ours, theirs, mayMerge, head }: Held): StoreError {
   )
 }
 
-/** The changes here cannot be sent, since this device may not write any more. */
 /** The remote's history differs from before the state that the clone of a grant began with. */
 export function rewrittenError(cause?: unknown): StoreError {
   return new StoreError(
@@ -76,6 +75,26 @@ export function rewrittenError(cause?: unknown): StoreError {
       'copy unsent texts with `gitlocket cat`, remove the directory of the clone, and begin ' +
       'again with the grant. Nothing was sent or taken over',
     { cause },
+  )
+}
+
+/** All of the history is needed, and was not fetched or is refused. */
+export function lacksWholeError(error: unknown): unknown {
+  if (!(error instanceof StoreError)) return error
+  const { code, message, details } = error
+  const asTheyAre: readonly ErrorCode[] = [
+    'cancelled',
+    'ref_conflict',
+    'remote_moved',
+    'start_false',
+  ]
+  if (asTheyAre.includes(code)) return error
+  return new StoreError(
+    code === 'object_missing' ? 'history_needed' : code,
+    `Something older than this clone was merged, which needs all of the history: ${message}. ` +
+      'Unsent changes are kept: sync again, or copy them with `gitlocket cat` and begin again ' +
+      'with the grant in another directory',
+    { cause: error, details },
   )
 }
 

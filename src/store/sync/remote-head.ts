@@ -10,10 +10,11 @@ import type { Start } from '../../format/start.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { inSlices } from '../../time-slice.ts'
 import { openHeadKeyring, readHeadKeyring } from '../access/authority.ts'
-import { areLostCommitsLate } from '../access/post-revocation.ts'
+import { areLostCommitsLate, meetingOf } from '../access/post-revocation.ts'
 import { readForeignStoreId } from '../clone/clone-remote.ts'
 import { containsCommit, containsRecord } from '../commits/ancestors.ts'
 import type { Epochs } from '../commits/decoded-commit.ts'
+import { findDivergence } from '../commits/divergence.ts'
 import type { CommitEntry } from '../history/history-rows.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import { findRecord } from '../history/known-commit.ts'
@@ -26,9 +27,9 @@ import { floorOf } from '../verify/beginning.ts'
 import type { CheckedCommit } from '../verify/checked-commit.ts'
 import { verifyRewritten } from '../verify/verify-rewritten.ts'
 import { verifyBegun, verifyDescent, type VerifyOptions } from '../verify/verify.ts'
-import { rewrittenError } from './refusals.ts'
+import { keyringConflictError, rewrittenError } from './refusals.ts'
 import { NewVersions, type RemoteHead, sourceWith } from './remote-history.ts'
-import type { SettingsOutcome } from './report.ts'
+import type { SettingsOutcome, SyncOptions } from './report.ts'
 
 /** This store, and the place where a head is read: outside the store until it is accepted. */
 export interface RemoteSource {
@@ -80,7 +81,8 @@ async function verifyFromFloor(
   const snapshot = await verifyBegun(source, beginning.snapshot, head, how)
   const isMet = snapshot !== undefined && (await reaches(from, oid))
   if (!isMet) throw rewrittenError()
-  return { ...found(), snapshot, base: { oid, height }, isSuccessor: false, beginning }
+  const begin = async (): Promise<void> => from.session.beginAt(beginning)
+  return { ...found(), snapshot, base: { oid, height }, isSuccessor: false, begin }
 }
 
 /** Whether ours is stored down to a commit: a redaction may have rewritten all above that. */
@@ -234,6 +236,26 @@ export function includesRecord(
   return entry !== undefined && history.pastOf(common)(entry.position)
 }
 
+/**
+ * The refusal of a head that lacks what the remote showed before; undefined if both sides changed
+ * the keyring and the user chose to follow the remote.
+ */
+export async function findRefusal(
+  session: StoreSession,
+  theirs: RemoteHead,
+  { signal, takeTheirs }: SyncOptions,
+): Promise<StoreError | undefined> {
+  const ours = await session.reading(({ head, keyring }) => ({ head, keyring }))
+  const source = sourceWith(session, theirs)
+  const { snapshot } = theirs
+  const [our, their] = [ours.head.commit, snapshot.head.commit]
+  const divergence = await findDivergence(source, our, their, signal)
+  const tips = { ours: ours.keyring.directory, theirs: snapshot.keyring.directory }
+  const { isConflict } = await meetingOf(source, tips, divergence, signal)
+  if (!isConflict) return rolledBackError()
+  return takeTheirs === true ? undefined : keyringConflictError(source, divergence, true)
+}
+
 export function rolledBackError(): StoreError {
   return new StoreError(
     'rolled_back',
@@ -246,7 +268,7 @@ export function rolledBackError(): StoreError {
  * The epochs of a head. Its keyring is opened only if its epoch is unknown here: a device that was
  * enrolled later has no slot in an older keyring. Throws `wrong_key` or `cancelled`.
  */
-async function epochsOf(
+export async function epochsOf(
   { session, objects }: RemoteSource,
   head: Oid,
   signal: AbortSignal | undefined,

@@ -28,7 +28,6 @@ import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { CurrentVersion, LiveMemory } from '../snapshot/live-memory.ts'
 import type { PathTree } from '../snapshot/path-tree.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
-import type { CloneBeginning } from '../verify/beginning.ts'
 import type { CheckedCommit } from '../verify/checked-commit.ts'
 import { snapshotAt } from '../verify/snapshot-at.ts'
 
@@ -47,8 +46,11 @@ export interface RemoteHead {
   readonly hasMerges: boolean
   /** Whether the base was our head, and nothing above it redacts. */
   readonly isSuccessor: boolean
-  /** Set if it was verified from an earlier beginning than that of this clone. */
-  readonly beginning?: CloneBeginning | undefined
+  /**
+   * Set if it was verified from an earlier beginning than that of this clone, which begins there
+   * from then on: call while writing alone, once the objects are stored.
+   */
+  readonly begin?: (() => Promise<void>) | undefined
 }
 
 /** As the head that their remote has shown. */

@@ -47,6 +47,8 @@ export interface SyncOptions extends WorkOptions {
   readonly willSend?: (() => void) | undefined
   /** @internal No user waits for it: leaves others time between rounds, and runs more of them. */
   readonly patient?: boolean | undefined
+  /** @internal A clone without its early history never fetches that: it is in RAM. */
+  readonly staysPartial?: boolean | undefined
   /** @internal The most rows of a merge; tests lower it. */
   readonly rowsMax?: number | undefined
   /** @internal A larger push, in bytes, is sent in steps; tests lower it. */

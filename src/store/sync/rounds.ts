@@ -253,8 +253,8 @@ interface AdoptionCandidate {
 /** If the head is late, adopts the part before that (FORMAT §7.4); the push replaces the rest. */
 async function adopt(candidate: AdoptionCandidate, author: Author): Promise<Adopted> {
   const { session, theirs, options } = candidate
-  const head = theirs.snapshot.head.commit
   let done: Omit<Adopted, 'late'> = { reconciled: nothingMoved, head: undefined, merged: undefined }
+  await beginEarlier(candidate)
   for (;;) {
     const tip = await session.reading((snapshot) => snapshot)
     const source = sourceWith(session, theirs)
@@ -264,7 +264,7 @@ async function adopt(candidate: AdoptionCandidate, author: Author): Promise<Adop
     const part =
       late === undefined ? theirs : await findNewestBeforeRevocation(candidate, source, late)
     if (part === undefined) return leaveLate(candidate, done, late, author)
-    await acceptObjects(candidate, head)
+    await acceptObjects(candidate)
     const reconciled = await reconcileOrErase(candidate, part, tip, author)
     // Our keyring or grants have changed since, so other commits may be late.
     if (reconciled === undefined) continue
@@ -320,21 +320,23 @@ async function repeatLeft(
   return { devices, commits }
 }
 
-/** Makes the fetched objects part of the store; noted first, in case this process dies. */
-async function acceptObjects(
-  { session, incoming, theirs: { beginning } }: AdoptionCandidate,
-  head: Oid,
-): Promise<void> {
-  if (!incoming.isEmpty) {
-    await noteFetches(session, [head])
-    await incoming.accept()
-  }
-  if (beginning === undefined) return
+/** Has this clone begin where a head was verified from: late commits are looked for from there. */
+async function beginEarlier(candidate: AdoptionCandidate): Promise<void> {
+  const { begin } = candidate.theirs
+  if (begin === undefined) return
+  await acceptObjects(candidate)
   const write: Build<void> = async () => {
-    session.beginAt(beginning)
+    await begin()
     return { built: undefined, result: undefined }
   }
-  await session.writing(write, true)
+  await candidate.session.writing(write, true)
+}
+
+/** Makes the fetched objects part of the store; noted first, in case this process dies. */
+async function acceptObjects({ session, incoming, theirs }: AdoptionCandidate): Promise<void> {
+  if (incoming.isEmpty) return
+  await noteFetches(session, [theirs.snapshot.head.commit])
+  await incoming.accept()
 }
 
 /** Reconciles `part`. If it is refused, erases redacted versions that the whole head brought. */

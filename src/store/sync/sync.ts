@@ -82,6 +82,7 @@ const sharedBy = [
   'mergeHeld',
   'willSend',
   'patient',
+  'staysPartial',
   'rowsMax',
   'stepBytes',
   'access',

@@ -12,7 +12,6 @@ import {
   type GrantWorld,
   hold,
   holderPlace,
-  mainAt,
   readStartAt,
   showAt,
   shownAt,
@@ -223,21 +222,6 @@ test('fetches down to the floor for a merge with a base above it', async () => {
   const fresh = await hold(world)
   expect(await contentsOf(fresh)).toEqual(await contentsOf(world.granter.store))
   await fresh.close()
-})
-
-test('needs the history for a merge with a base below the floor', async () => {
-  const { world, older } = await floored()
-  const held = await hold(world)
-  await writeAs(held, create('/held.md'))
-  const { head } = await held.status()
-  await put(older, '/older.md')
-  await sync(older)
-  await expect(syncHolder(held)).rejects.toMatchObject({ code: 'history_needed' })
-  expect((await held.status()).head).toBe(head)
-  expect((await held.read('/held.md'))?.content).toBe('/held.md')
-  await expect(hold(world)).rejects.toMatchObject({ code: 'history_needed' })
-  await held.close()
-  expect(mainAt(world)).toBe((await older.store.status()).head)
 })
 
 test('follows another process of its clone below the state that it began with', async () => {

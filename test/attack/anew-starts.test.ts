@@ -40,6 +40,8 @@ beforeEach(async () => {
   for (let n = 0; n < 40; n += 1) await put(world.granter, '/later.md', `${n}`)
   await sync(world.granter)
   owner = await joinClone(world.granter, world.url)
+  await put(owner, '/of-owner.md', 'first')
+  await sync(owner)
   await sync(world.granter)
   await giveMore(world.granter)
   // Its changes follow from the state that the clone begins with.
@@ -114,6 +116,17 @@ describe('a rewritten history', () => {
     await expectRefused(['history_needed', 'redaction_undone', 'detail_missing'])
   })
 
+  test('begins nothing for a grant that has ended, with wraps from before', async () => {
+    await giveMore(world.granter)
+    const wraps = shownAt(world, 'wraps')
+    await redact(world.granter, erased)
+    await world.granter.store.as(author).grants.end([world.grantId])
+    await sync(world.granter)
+    expect(shownAt(world, 'wraps')).not.toEqual(wraps)
+    showAt(world, 'wraps', wraps)
+    await expectRefused(['grant_expired'], 'The grant has ended')
+  })
+
   test('cannot be taken back once it is adopted', async () => {
     const [main, start] = [mainAt(world), shownAt(world, 'start')]
     await redactBelow()
@@ -162,22 +175,25 @@ describe('another line that the host has shown here lacks nothing:', () => {
       await sync(owner)
     })
     await expectLacks(`changes of ${idOf(owner)}`)
-    expect(await held.read('/of-owner.md')).toBeDefined()
+    expect((await held.read('/of-owner.md'))?.content).toBe('/of-owner.md')
   })
 
   test('a change of a device whose copy has made another one', async () => {
-    const copy = await copyOf(owner)
+    await syncHolder(held)
+    await sync(owner)
+    // Two of them, so that both records have one sequence number.
+    const [shown, copy] = [await copyOf(owner), await copyOf(owner)]
     await fork(
       async () => {
-        await put(owner, '/of-owner.md')
-        await sync(owner)
+        await put(shown, '/of-owner.md')
+        await sync(shown)
       },
       async () => {
-        await put(copy, '/of-copy.md')
+        await put(copy, '/of-owner.md', 'of the copy')
         await sync(copy)
       },
     )
-    await copy.store.close()
+    for (const { store } of [shown, copy]) await store.close()
     await expectLacks(`changes of ${idOf(owner)}`)
   })
 

@@ -9,6 +9,7 @@ import type { MemoryStore } from '../../src/index.ts'
 import { put, sync } from '../support/clones.ts'
 import {
   create,
+  floored,
   forgeStart,
   givenGrant,
   giveMore,
@@ -201,6 +202,22 @@ describe('a lie about a memory that its holder changes', () => {
     expect((await held.read('/unsent.md'))?.content).toBe('unsent')
     await held.close()
   })
+})
+
+test('a lie is named, though the clone begins at the honest floor by now', async () => {
+  const deep = await floored()
+  world = deep.world
+  forgeStart(
+    world,
+    inMemory('/d.md', (one) => ({ ...one, created: 1 })),
+  )
+  const held = await hold(world)
+  await writeAs(held, create('/held.md'))
+  await put(deep.old, '/old.md')
+  await sync(deep.old)
+  await syncHolder(held)
+  await expectNamed(held, 'its memories')
+  await held.close()
 })
 
 describe('a lie that shows at once', () => {

@@ -207,7 +207,9 @@ describe('T90', () => {
     await writeAs(store, create('/own.md'))
     const contents = await contentsOf(store)
     await store.close()
-    const own = filesOf(join(at.directory, 'gitlocket')).filter((path) => statSync(path).size > 0)
+    const places = [join(at.directory, 'gitlocket'), at.stateDirectory ?? '']
+    const own = places.flatMap(filesOf).filter((path) => statSync(path).size > 0)
+    expect(own.some((path) => path.endsWith('.anchor'))).toBe(true)
     expect(own.some((path) => path.endsWith('/start'))).toBe(true)
     expect(own.some((path) => path.includes('/wraps-'))).toBe(true)
     for (const one of own) {

@@ -133,17 +133,31 @@ describe('T88: a host', () => {
   })
 
   test('that never sends more than one commit is asked a few times', async () => {
+    const server = await startGitServer({ repository: world.url })
+    const { url, requests } = server
+    const held = await hold({ ...world, url }, { access: { environment } })
+    await writeAs(held, create('/own.md'))
+    const before = await contentsOf(held)
     await put(world.granter, '/one.md')
     await put(world.granter, '/two.md')
     await sync(world.granter)
     const head = mainAt(world)
-    const one = (): readonly string[] => {
-      const trees = objectsOf('main^{tree}')
-      return [head, ...trees, ...grantBlobs()]
-    }
-    const fault = sending([head], one)
-    const { url, requests } = await startGitServer({ repository: world.url, fault })
+    const one = (): readonly string[] => [head, ...objectsOf('main^{tree}'), ...grantBlobs()]
+    server.fault = sending([head], one)
+    const asked = requests.length
     await expectNothing('history_needed', url)
-    expect(requests.length).toBeLessThan(12)
+    expect(requests.length - asked).toBeLessThan(12)
+    const askedNew = requests.length
+    await expect(syncHolder(held)).rejects.toBeInstanceOf(StoreError)
+    expect(requests.length - askedNew).toBeLessThan(16)
+    expect(await contentsOf(held)).toEqual(before)
+    server.fault = undefined
+    await syncHolder(held)
+    expect(await contentsOf(held)).toEqual({
+      ...before,
+      '/one.md': '/one.md',
+      '/two.md': '/two.md',
+    })
+    await held.close()
   })
 })

@@ -193,6 +193,23 @@ test('HTTP_PROXY names none: a header of a request can set it in a CGI program',
   expect([proxy.seen.length, requests.length]).toEqual([0, 1])
 })
 
+test('git is asked for its proxy again once a request has failed', async () => {
+  const { url, requests } = await startGitServer({ repository })
+  const proxy = await startProxy()
+  const own = { ...environment, ...configWith(`[http]\n\tproxy = ${proxy.at}\n`) }
+  const settings = (text: string) => writeFileSync(own['GIT_CONFIG_GLOBAL'] ?? '', text)
+  const access = { url, environment: own, proxies: new Map<string, string | undefined>() }
+  expect(await listRemote(access)).toMatchObject({ head })
+  settings('[http]\n\tproxy = http://127.0.0.1:1\n')
+  expect(await listRemote(access)).toMatchObject({ head })
+  expect(proxy.seen).toHaveLength(2)
+  for (const [key] of access.proxies) access.proxies.set(key, 'http://127.0.0.1:1')
+  expect(await failureOf(listRemote(access))).toMatchObject({ code: 'remote_unreachable' })
+  settings('')
+  expect(await listRemote(access)).toMatchObject({ head })
+  expect([proxy.seen.length, requests.length]).toEqual([2, 3])
+})
+
 describe('a proxy that does not connect', () => {
   const url = 'https://remote.example/store.git'
   const throughProxy = (at: string) => ({

@@ -207,7 +207,12 @@ export class HoldersWorld {
     }
     this.#marks += 1
     const mark = `${MARKS}${this.#marks}.md`
-    await writeAs(holder.store, ...wanted, create(mark))
+    try {
+      await writeAs(holder.store, ...wanted, create(mark))
+    } catch (error) {
+      if (!hasCode(error, ...refusals)) throw error
+      await writeAs(holder.store, create(mark))
+    }
     holder.acknowledged.add(mark)
     if (holder.given.isTold) holder.later.add(mark)
   }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { cloneNameOf, findGrant } from '../../../src/home/grant.ts'
 import { formatGrant } from '../../../src/keys/wraps.ts'
-import { temporaryDirectory } from '../../support/temporary.ts'
+import { sharedDirectory } from '../../support/temporary.ts'
 
 const url = 'https://git.example.com/store.git'
 const remote = { GITLOCKET_REMOTE: url }
@@ -21,8 +21,10 @@ function textOf(storeId: string, secret: number): string {
 
 const grant = textOf('01'.repeat(16), 4)
 
+const directory = sharedDirectory()
+
 function fileWith(text: string): string {
-  const file = join(temporaryDirectory(), 'grant')
+  const file = join(directory, `grant-${text.length}`)
   writeFileSync(file, text)
   return file
 }

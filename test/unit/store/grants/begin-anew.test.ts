@@ -97,6 +97,20 @@ test('begins anew, and writes each unsent change again as one change', async () 
   await again.close()
 })
 
+test('writes nothing again that it has sent, and that others have changed since', async () => {
+  const held = await hold(world, at)
+  await writeAs(held, { type: 'edit', path: '/notes/0.md', edit: () => 'of the holder\n' })
+  await syncHolder(held)
+  await sync(world.granter)
+  await put(world.granter, '/notes/0.md', 'of the granter\n')
+  await writeAs(held, create('/unsent.md'))
+  await redactBelow()
+  expect((await syncHolder(held)).begunAnew?.changes).toBe(1)
+  expect((await held.read('/notes/0.md'))?.content).toBe('of the granter\n')
+  await expectEqual(world, held)
+  await held.close()
+})
+
 test('follows several redactions, and new keys', async () => {
   const held = await hold(world, at)
   await writeAs(held, create('/one.md'))

@@ -4,7 +4,7 @@
 import { StoreError } from '../../errors.ts'
 import { type AutoSyncOptions, type Unsent, unsentText } from '../../store/auto-sync.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
-import type { BegunAnew, SyncReport } from '../../store/sync/report.ts'
+import type { SyncReport } from '../../store/sync/report.ts'
 import { CommandError, type Context } from '../call/command.ts'
 import { remoteAccess } from '../machine/remote-access.ts'
 import { plainInk } from '../terminal/ink.ts'
@@ -48,21 +48,32 @@ export async function sending<T>(
   }
 }
 
-/** Call the result at the end: it sends the rest, and returns the commits that remotes lack. */
+/**
+ * Call the result at the end: it sends the rest, and returns the commits that remotes lack, once
+ * all is printed.
+ */
 export function startSending(
   context: Context,
   store: MemoryStore,
   { actor, ...options }: Sends,
 ): () => Promise<readonly Unsent[]> {
   const { interrupts } = context
+  let printing: Promise<void> = Promise.resolve()
+  const synced = (report: SyncReport): void => {
+    printing = printing.then(() => printBegunAnew(context, report)).catch(print)
+  }
   const autoSync = store.syncAutomatically({
     author: { actor: { type: 'service_account', id: actor } },
     access: remoteAccess(context),
     interrupted: interrupts.signal,
-    synced: (report) => printBegunAnew(context, report),
+    synced,
     ...options,
   })
-  return () => interrupts.untilStopped(ENDING, () => autoSync.finish())
+  return async () => {
+    const unsent = await interrupts.untilStopped(ENDING, () => autoSync.finish())
+    await printing
+    return unsent
+  }
 }
 
 /** As a command that fails prints it. */
@@ -92,14 +103,11 @@ class Reporter {
 }
 
 /** No one asked for this sync, and no one else sees its report. */
-function printBegunAnew(context: Context, report: SyncReport): void {
-  if (report.begunAnew === undefined) return
-  const write = async (begun: BegunAnew): Promise<void> => {
-    // Imported here: a redaction below the beginning of a clone is rare.
-    const { begunAnewText } = await import('../text/sync-text.ts')
-    process.stderr.write(`${report.remote}: ${begunAnewText(context, plainInk, begun)}`)
-  }
-  void write(report.begunAnew)
+async function printBegunAnew(context: Context, { remote, begunAnew }: SyncReport): Promise<void> {
+  if (begunAnew === undefined) return
+  // Imported here: a redaction below the beginning of a clone is rare.
+  const { begunAnewText } = await import('../text/sync-text.ts')
+  process.stderr.write(`${remote}: ${begunAnewText(context, plainInk, begunAnew)}`)
 }
 
 function print(error: unknown): void {

@@ -3,6 +3,7 @@
 
 import { type Clock, systemClock } from '../clock.ts'
 import { StoreError } from '../errors.ts'
+import { fileBytesMax } from '../limits.ts'
 import type { DirectoryEntry, Disk, FileStatus, OpenMode } from './disk.ts'
 
 interface MemoryFile {
@@ -76,8 +77,12 @@ export class MemoryDisk implements Disk {
 
   async sync(): Promise<void> {}
 
-  readFile(path: string): Uint8Array | undefined {
-    return this.#files.get(path)?.bytes.slice()
+  readFile(path: string, limit: number = fileBytesMax): Uint8Array | undefined {
+    const file = this.#files.get(path)
+    if (file !== undefined && file.bytes.length > limit) {
+      throw failed('read a file: it is larger than any such file')
+    }
+    return file?.bytes.slice()
   }
 
   list(directory: string): string[] {
@@ -108,7 +113,8 @@ export class MemoryDisk implements Disk {
 
   link(from: string, to: string): boolean {
     const file = this.#files.get(from)
-    if (file === undefined || this.#files.has(to)) return false
+    if (file === undefined) throw failed('link a file: it does not exist')
+    if (this.#files.has(to)) return false
     this.#files.set(to, file)
     return true
   }
@@ -118,9 +124,12 @@ export class MemoryDisk implements Disk {
   }
 
   makeDirectory(path: string): void {
+    const missing: string[] = []
     for (let top = path; !this.#directories.has(top); top = parentOf(top)) {
-      this.#directories.add(top)
+      if (this.#files.has(top)) throw failed('create a directory: it is a file')
+      missing.push(top)
     }
+    for (const one of missing) this.#directories.add(one)
   }
 
   removeTree(path: string): void {

@@ -2,27 +2,35 @@
 
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe } from 'vitest'
+import { MemoryDisk } from '../../src/disk/memory-disk.ts'
 import { parseEngineAddress } from '../../src/engine/address.ts'
 import { EnginePool } from '../../src/engine/pool.ts'
 import { schema } from '../../src/engine/schema.ts'
 import { SqlOwnFiles } from '../../src/engine/sql-own.ts'
+import { OwnDirectory } from '../../src/store/local/own-files.ts'
 import { ownDirectory, VolatileOwnRows } from '../support/own-files.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
 import { describeOwnFiles, describeSharedOwnFiles } from './own-files.contract.ts'
 
+const pathsBelow = (root: string) => ({
+  anchor: `${root}/state/device.anchor`,
+  remotes: `${root}/state/device.remotes`,
+  grants: `${root}/state/device.grants`,
+  reads: `${root}/store/cache/reads`,
+  state: `${root}/store/cache/state`,
+  'state-changes': `${root}/store/cache/state-changes`,
+})
+
 describeOwnFiles('in a directory', async () => {
-  const root = temporaryDirectory()
-  const paths = {
-    anchor: `${root}/state/device.anchor`,
-    remotes: `${root}/state/device.remotes`,
-    grants: `${root}/state/device.grants`,
-    reads: `${root}/store/cache/reads`,
-    state: `${root}/store/cache/state`,
-    'state-changes': `${root}/store/cache/state-changes`,
-  }
+  const paths = pathsBelow(temporaryDirectory())
   return () => ownDirectory(paths)
+})
+
+describeOwnFiles('in RAM', async () => {
+  const disk = new MemoryDisk()
+  return () => new OwnDirectory(disk, pathsBelow('/place'))
 })
 
 const inMemory = async () => {

@@ -161,6 +161,8 @@ export interface ObjectStore {
    * until a purge removes it. The commits must be packed. Undefined if a blob must be given again.
    */
   serve?(refs: readonly ServedRef[]): string | undefined
+  /** Whether no purge has removed such a directory. */
+  serves?(directory: string): boolean
   status(): StorageStatus
   /** Checkpoints and leaves no lock, no journal and no descriptor. Idempotent. */
   close(): Promise<void>

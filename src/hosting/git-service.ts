@@ -2,7 +2,6 @@
 // git serves up to date for each request, so that no answer lacks a change acknowledged before it,
 // or holds a text that a redaction had erased. Must not know HTTP.
 
-import { systemDisk } from '../disk/system-disk.ts'
 import type { ProcessEnvironment } from '../transport/remote-access.ts'
 import { checkFetchRequest, notOurRef, UploadPacks } from '../transport/upload-pack.ts'
 import type { Caller } from './credentials.ts'
@@ -56,10 +55,12 @@ export class GitService {
     const { directory, strays } = await serve(call, wants)
     const [stray] = strays
     if (stray !== undefined) return notOurRef(stray)
-    // A purge removes it: what git is sending may be erased.
-    const isThere = (): boolean => systemDisk.stat(`${directory}/HEAD`) !== undefined
-    const mayGoOn = async (): Promise<boolean> => isThere() && isAdmitted()
-    const owner = { key: call.storeId, session: call.caller.keyId }
+    const { host, caller, storeId } = call
+    // What git is sending may be erased in the meantime.
+    const isServed = (): Promise<boolean> =>
+      host.use(caller, storeId, (store) => store.maintenance.stillServes(directory))
+    const mayGoOn = async (): Promise<boolean> => (await isAdmitted()) && isServed()
+    const owner = { key: storeId, session: caller.keyId }
     return this.#packs.answer(directory, request, { owner, closing, mayGoOn })
   }
 }

@@ -69,6 +69,7 @@ export async function send(answer: HttpAnswer, connection: Connection): Promise<
   }
   if (typeof body !== 'string') {
     outgoing.writeHead(status, headers)
+    // Ended in order, an answer that was cut short would seem to be whole.
     void pump(body, outgoing).catch(() => outgoing.destroy())
     return RESPONSE_ALREADY_SENT
   }
@@ -93,16 +94,13 @@ async function pump(body: ReadableStream<Uint8Array>, outgoing: ServerResponse):
   const reader = body.getReader()
   const closed = new Promise<void>((resolve) => whenSent({ outgoing }, resolve))
   void closed.then(() => reader.cancel()).catch(() => undefined)
-  try {
-    for (;;) {
-      const { value } = await reader.read()
-      if (value === undefined) break
-      const isTaken = outgoing.write(value)
-      if (!isTaken) await Promise.race([new Promise((go) => outgoing.once('drain', go)), closed])
-    }
-  } finally {
-    outgoing.end()
+  for (;;) {
+    const { value } = await reader.read()
+    if (value === undefined) break
+    const isTaken = outgoing.write(value)
+    if (!isTaken) await Promise.race([new Promise((go) => outgoing.once('drain', go)), closed])
   }
+  outgoing.end()
 }
 
 /** Calls it when the answer has left, or the client has. */

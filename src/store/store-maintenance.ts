@@ -136,6 +136,12 @@ export class StoreMaintenance {
     return serveForFetch(this.#whole, wants)
   }
 
+  /** @internal Whether a fetch from a directory that `serve` has given may go on. */
+  async stillServes(directory: string): Promise<boolean> {
+    const { stillServes } = await import('./grants/serve.ts')
+    return stillServes(this.#whole, checkText(directory, 'A directory'))
+  }
+
   /** Makes one pack of everything, each object once. Writers are not blocked. */
   async compact(options: CompactOptions = {}): Promise<CompactReport> {
     const { objects } = this.#session

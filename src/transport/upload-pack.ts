@@ -215,13 +215,22 @@ function endWith(child: Child, signal: AbortSignal): () => void {
 
 /** Ends the fetch once it may not go on. */
 function watch({ mayGoOn }: ServedFetch, cancelled: AbortController): () => void {
-  const timer = setInterval(() => {
+  let timer: NodeJS.Timeout | undefined
+  let isOver = false
+  const lookLater = (): void => {
+    if (!isOver) timer = setTimeout(look, CHECK_MS).unref()
+  }
+  const look = (): void => {
     mayGoOn().then(
-      (may) => !may && cancelled.abort(),
+      (may) => (may ? lookLater() : cancelled.abort()),
       () => cancelled.abort(),
     )
-  }, CHECK_MS).unref()
-  return () => clearInterval(timer)
+  }
+  lookLater()
+  return () => {
+    isOver = true
+    clearTimeout(timer)
+  }
 }
 
 function cutShort(): StoreError {

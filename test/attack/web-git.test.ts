@@ -2,22 +2,23 @@
 // kind, of a page that was not allowed, or with a body made to cost much, gets no byte of a store,
 // changes nothing, and keeps no process.
 
-import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { systemRandom } from '../../src/crypto/random.ts'
 import { put } from '../support/clones.ts'
 import { packet } from '../support/git-server.ts'
-import { create } from '../support/grant-holders.ts'
 import { author } from '../support/stores.ts'
 import { git } from '../support/temporary.ts'
 import {
   ask,
+  fill,
+  holdFetch,
+  listOf,
   listPath,
   postFetch,
-  refsIn,
+  sendingProcesses,
   startWebGit,
+  wanting,
   type WebGit,
   webOrigin,
 } from '../support/web-git.ts'
@@ -28,25 +29,8 @@ const statusOf = async (answer: Promise<Response>): Promise<number> => {
   return status
 }
 
-const listOf = async (at: WebGit): Promise<Record<string, string>> =>
-  refsIn(await (await ask(at, listPath)).text())
-
-/** Wants the head, and has nothing. */
-const wanting = (...oids: readonly string[]): Uint8Array<ArrayBuffer> =>
-  Buffer.concat([
-    ...oids.map((oid, index) => packet(`want ${oid}${index === 0 ? ' ofs-delta' : ''}\n`)),
-    Buffer.from('0000'),
-    packet('done\n'),
-  ])
-
 const fetched = async (at: WebGit, body: Uint8Array<ArrayBuffer>): Promise<string> =>
   Buffer.from(await (await postFetch(at, body)).arrayBuffer()).toString('latin1')
-
-/** The processes of git that this one has started. */
-const children = (): string[] => {
-  const list = execFileSync('ps', ['-o', 'args=', '--ppid', String(process.pid)]).toString()
-  return list.split('\n').filter((line) => line.includes('upload-pack'))
-}
 
 describe('T92: credentials', () => {
   test('the key of another store is refused', async () => {
@@ -233,7 +217,9 @@ describe('T92: requests', () => {
     const mark = `${at.directory}/../../ran`
     const hook = `touch ${mark}; exec "$@"`
     const config = `[uploadpack]\n\tpackObjectsHook = "${hook}"\n[core]\n\tfsmonitor = "${hook}"\n`
-    for (const place of ['config', 'gitlocket/cache/served/config']) {
+    const caches = `${at.directory}/gitlocket/cache`
+    const served = readdirSync(caches).find((name) => name.startsWith('served-'))
+    for (const place of ['config', `gitlocket/cache/${served}/config`]) {
       const before = readFileSync(`${at.directory}/${place}`, 'utf8')
       writeFileSync(`${at.directory}/${place}`, before + config)
     }
@@ -268,11 +254,7 @@ describe('T92: served objects', () => {
 
   test('a client that leaves keeps no process', async () => {
     const at = await startWebGit()
-    const large = Buffer.from(systemRandom(60_000)).toString('hex')
-    const changes = Array.from({ length: 150 }, (_, n) =>
-      create(`/${n}.md`, large.slice(n, 100_000)),
-    )
-    await at.use((store) => store.as(author).apply(changes))
+    await fill(at)
     const { HEAD = '' } = await listOf(at)
     const leaving = new AbortController()
     const { signal } = leaving
@@ -280,10 +262,31 @@ describe('T92: served objects', () => {
     const ended = Promise.allSettled(answers)
     // They stand still, since the client reads nothing. The others wait.
     await Promise.race(answers)
-    await expect.poll(() => children().length).toBe(4)
+    await expect.poll(() => sendingProcesses().length).toBe(4)
     leaving.abort()
     await ended
-    await expect.poll(children, { timeout: 10_000 }).toEqual([])
+    await expect.poll(sendingProcesses, { timeout: 10_000 }).toEqual([])
     expect(await fetched(at, wanting(HEAD))).toContain('PACK')
+  })
+
+  test.each<[what: string, happens: (at: WebGit) => Promise<unknown>]>([
+    ['its key is revoked', ({ administration, keyId }) => administration.revokeKey(keyId)],
+    [
+      'a redaction erases what it sends, though others fetch at once',
+      async (at) => {
+        const redaction = { select: { path: '/149.md' }, reason: 'leaked_secret' } as const
+        await at.use((store) => store.as(author).redact({ ...redaction, current: 'delete' }))
+        const { HEAD = '' } = await listOf(at)
+        expect(await fetched(at, wanting(HEAD))).toContain('PACK')
+      },
+    ],
+  ])('a fetch that is under way ends once %s', async (_, happens) => {
+    const at = await startWebGit()
+    await fill(at)
+    const held = await holdFetch(at)
+    expect(sendingProcesses()).toHaveLength(1)
+    await happens(at)
+    await expect.poll(sendingProcesses, { timeout: 20_000 }).toEqual([])
+    await expect(held.readOn()).rejects.toThrow('terminated')
   })
 })

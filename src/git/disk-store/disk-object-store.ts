@@ -18,7 +18,7 @@ import type { GitObject, NewObject, Oid, SizeLimit } from '../objects/object.ts'
 import { checkRepository, initRepository } from '../refs/repository.ts'
 import { DiskExchange } from './disk-exchange.ts'
 import { Maintenance } from './maintenance.ts'
-import { serveRefs } from './served-repository.ts'
+import { isServed, serveRefs } from './served-repository.ts'
 import { measureReclaimable, storageStatus } from './storage-report.ts'
 import { type DiskObjectStoreOptions, openStoreParts, type StoreParts } from './store-parts.ts'
 import { closedError, type StoredObjects } from './stored-objects.ts'
@@ -139,6 +139,10 @@ export class DiskObjectStore implements ObjectStore {
   serve(refs: readonly ServedRef[]): string | undefined {
     this.#assertNotClosing()
     return serveRefs(this.#parts.files, refs)
+  }
+
+  serves(directory: string): boolean {
+    return isServed(this.#parts.files.disk, directory)
   }
 
   status(): StorageStatus {

@@ -3,7 +3,8 @@
 // obeys no setting, hook, graft, replacement or shallow file of the store, and shows no other ref.
 // A purge empties the caches: it can be made again at any time, and is never synced.
 
-import { asciiText, concatBytes, utf8 } from '../../bytes.ts'
+import { asciiText, concatBytes, toHex, utf8 } from '../../bytes.ts'
+import { systemRandom } from '../../crypto/random.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { deflateBytes } from '../../platform/zlib.ts'
 import type { ServedRef } from '../object-store.ts'
@@ -13,6 +14,7 @@ import type { GitFileLockContext } from '../refs/git-file-lock.ts'
 import { headText } from '../refs/repository.ts'
 
 const config = '[core]\n\trepositoryformatversion = 0\n\tbare = true\n'
+const namePattern = /^served-[0-9a-f]{16}$/
 /** From the objects of the served repository to those of the store. */
 const alternates = '../../../../objects\n'
 /** Each of git's repositories has one. */
@@ -23,7 +25,7 @@ export function serveRefs(
   { disk, ownDirectory }: Pick<GitFileLockContext, 'disk' | 'ownDirectory'>,
   refs: readonly ServedRef[],
 ): string | undefined {
-  const directory = `${ownDirectory}/cache/served`
+  const directory = findServed(disk, ownDirectory)
   const objects = `${directory}/objects`
   for (const name of directories) disk.makeDirectory(`${directory}/${name}`)
   for (const { oid, blob, isOwn } of refs) {
@@ -40,6 +42,18 @@ export function serveRefs(
   put(disk, `${directory}/HEAD`, utf8(headText))
   if (before !== packedRefs) removeUnnamed(disk, objects, before + packedRefs)
   return directory
+}
+
+/** After a purge it has another name: a fetch that began before must not go on. */
+function findServed(disk: Disk, ownDirectory: string): string {
+  const caches = `${ownDirectory}/cache`
+  const found = disk.list(caches).find((name) => namePattern.test(name))
+  return `${caches}/${found ?? `served-${toHex(systemRandom(8))}`}`
+}
+
+/** Whether no purge has removed the repository. */
+export function isServed(disk: Disk, directory: string): boolean {
+  return disk.stat(`${directory}/HEAD`) !== undefined
 }
 
 /** All refs at once: replacing one file moves them together. */

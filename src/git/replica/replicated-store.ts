@@ -202,6 +202,10 @@ class ReplicatedObjectStore implements ObjectStore {
     return this.#replica.store.serve(refs)
   }
 
+  serves(directory: string): boolean {
+    return this.#replica.store.serves(directory)
+  }
+
   status(): StorageStatus {
     const status = this.#replica.store.status()
     // Entries that are still in the log hold the erased objects, too.

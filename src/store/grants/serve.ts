@@ -37,7 +37,7 @@ const servings = new WeakMap<StoreSession, Serving>()
 
 /** What a fetch is answered from. */
 export interface ServedStore {
-  /** A bare repository for `git upload-pack`, until the history is rewritten. */
+  /** A bare repository for `git upload-pack`, as long as `stillServes`. */
   readonly directory: string
   /**
    * The wanted objects that no ref shows, except commits: git itself checks whether a ref reaches
@@ -65,6 +65,17 @@ export async function serveForFetch(
       if (served !== undefined) return served
     }
     throw new StoreError('locked', 'The history is being rewritten: try again later')
+  })
+}
+
+/**
+ * Whether a fetch that began from `directory` may go on: nothing was erased since, here or by
+ * another process or server.
+ */
+export function stillServes(session: StoreSession, directory: string): Promise<boolean> {
+  return session.reading(() => {
+    const { objects } = session
+    return objects.status().purgePending === 0 && objects.serves?.(directory) === true
   })
 }
 

@@ -45,6 +45,11 @@ export function asciiText(bytes: Uint8Array): string {
 }
 
 export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
+  return joinBytes(parts)
+}
+
+/** The same for a list that may be longer than arguments may be. */
+export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
   let length = 0
   for (const part of parts) length += part.length
   const all = new Uint8Array(length)

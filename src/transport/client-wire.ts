@@ -6,21 +6,20 @@
 import { utf8 } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { connectionFailure, secretForms, statusFailure } from './failures.ts'
-import { PacketReader, protocolError, textOf } from './pkt-line.ts'
+import { PacketReader, protocolError } from './pkt-line.ts'
 import type { Credentials, OpenWire, RemoteAccess, RemoteWire, Service } from './remote-access.ts'
 import { type HttpUrl, parseRemoteUrl } from './remote-url.ts'
 import { awaitMoved, moving, type Patience } from './stall.ts'
 import {
   advertisementBytesMax,
   collectBody,
+  collectReason,
   noList,
   skipHeader,
   tooManyRefs,
   wholeBody,
 } from './wire.ts'
 
-/** The largest answer that only describes an error. */
-const errorBytesMax = 16_384
 /** Rejected credentials in one conversation before it is given up. */
 const attemptsMax = 3
 
@@ -246,7 +245,7 @@ class ClientWire implements RemoteWire {
   }
 
   async #refusalOf(answer: HttpResponse): Promise<StoreError> {
-    const text = textOf(await collectBody(this.#bodyOf(answer), errorBytesMax))
+    const text = await collectReason(this.#bodyOf(answer))
     const { statusCode: status, headers = {} } = answer
     return statusFailure({ status, text, retryAfter: headers['retry-after'] }, this.secrets)
   }

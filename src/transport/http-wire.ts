@@ -7,7 +7,7 @@ import { hasCode, StoreError } from '../errors.ts'
 import { Authenticator } from './credentials.ts'
 import { connectionFailure, type Refusal, statusFailure, secretForms } from './failures.ts'
 import { checkGitSettings, findCertificates } from './git-settings.ts'
-import { PacketReader, protocolError, textOf } from './pkt-line.ts'
+import { PacketReader, protocolError } from './pkt-line.ts'
 import { type Headers, Route, userAgent } from './proxy.ts'
 import type {
   Credentials,
@@ -21,6 +21,7 @@ import { awaitMoved, drained, moving, type Patience } from './stall.ts'
 import {
   advertisementBytesMax,
   collectBody,
+  collectReason,
   noList,
   skipHeader,
   tooManyRefs,
@@ -28,8 +29,6 @@ import {
 } from './wire.ts'
 
 const redirectsMax = 5
-/** The largest answer that only describes an error. */
-const errorBytesMax = 16_384
 
 interface Outgoing {
   readonly method: string
@@ -103,7 +102,7 @@ export class HttpWire implements RemoteWire {
         await skipHeader(packets, this.#service)
         return packets
       }
-      const text = textOf(await collectBody(this.#bodyOf(answer), errorBytesMax))
+      const text = await collectReason(this.#bodyOf(answer))
       if (!asksForCredentials(statusCode))
         throw statusFailure(refusalOf(answer, text), this.secrets)
       await this.#authenticate()
@@ -121,8 +120,8 @@ export class HttpWire implements RemoteWire {
     const answer = await this.#send(`${this.#base}/${service}`, { method: 'POST', headers, body })
     const { statusCode = 0 } = answer
     if (statusCode === 200) return this.#bodyOf(answer)
-    const bytes = await collectBody(this.#bodyOf(answer), errorBytesMax)
-    throw statusFailure(refusalOf(answer, textOf(bytes)), this.secrets)
+    const text = await collectReason(this.#bodyOf(answer))
+    throw statusFailure(refusalOf(answer, text), this.secrets)
   }
 
   async explain(): Promise<undefined> {

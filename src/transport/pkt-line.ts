@@ -2,7 +2,7 @@
 // (gitprotocol-capabilities). Must trust no length: a line has at most 65,516 bytes, and a stream
 // that ends inside one is an error.
 
-import { concatBytes, utf8 } from '../bytes.ts'
+import { concatBytes, joinBytes, utf8 } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { KIBIBYTE } from '../limits.ts'
 import { TimeSlice } from '../time-slice.ts'
@@ -113,7 +113,7 @@ export class PacketReader {
       parts.push(value)
       filled += value.length
     }
-    this.#buffer = concatBytes(...parts)
+    this.#buffer = joinBytes(parts)
   }
 }
 

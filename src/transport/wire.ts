@@ -2,7 +2,7 @@
 // 1), then at most one request. Over https each is a request of its own; over ssh and local paths,
 // both go to one process. Nothing in the list is trusted, and one without an end is refused.
 
-import { concatBytes } from '../bytes.ts'
+import { ByteWriter } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import type { Oid } from '../git/objects/object.ts'
 import { branchName } from '../git/refs/branch.ts'
@@ -10,6 +10,9 @@ import { grantRefsMax, MEBIBYTE } from '../limits.ts'
 import { harmless } from './failures.ts'
 import { type PacketReader, lengthDigits, protocolError, textOf } from './pkt-line.ts'
 import type { RemoteRefs, Service } from './remote-access.ts'
+
+/** Enough of a page that describes an error. */
+const reasonBytesMax = 16_384
 
 /** Ten thousand refs; the repository of a store has a few. */
 export const advertisementBytesMax: number = MEBIBYTE
@@ -33,25 +36,37 @@ export function isGrantRef(name: string): boolean {
   return grantRefPattern.test(name)
 }
 
-/** The bytes of a body. Throws `tooLong` for more than a limit. */
+/** A body of one chunk. */
+export async function* wholeBody(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}
+
+/** The bytes of a body. Throws `remote_protocol`, or what `tooLong` makes, beyond `limit` bytes. */
 export async function collectBody(
   chunks: AsyncIterable<Uint8Array>,
   limit: number,
   tooLong = (): StoreError => protocolError('its answer is too long'),
 ): Promise<Uint8Array> {
-  const parts: Uint8Array[] = []
+  const all = new ByteWriter()
   let bytes = 0
   for await (const chunk of chunks) {
     bytes += chunk.length
     if (bytes > limit) throw tooLong()
-    parts.push(chunk)
+    all.raw(chunk)
   }
-  return concatBytes(...parts)
+  return all.bytes()
 }
 
-/** A body of one chunk. */
-export async function* wholeBody(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes
+/** The beginning of a body that only describes an error. Reads no more than it needs. */
+export async function collectReason(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const start = new ByteWriter()
+  let left = reasonBytesMax
+  for await (const chunk of chunks) {
+    start.raw(chunk.subarray(0, left))
+    left -= chunk.length
+    if (left <= 0) break
+  }
+  return textOf(start.bytes())
 }
 
 /** Skips what http puts before the list. Throws `remote_protocol`. */

@@ -1,7 +1,7 @@
 // The exchange of a store in RAM: the same checks as on a disk, and objects in a map.
 
-import { concatBytes } from '../../bytes.ts'
 import { assert, StoreError } from '../../errors.ts'
+import { KIBIBYTE } from '../../limits.ts'
 import { inSlices, TimeSlice } from '../../time-slice.ts'
 import { packInRam } from '../disk-store/outgoing-pack.ts'
 import type {
@@ -19,10 +19,12 @@ import type { GitObject, ObjectType, Oid } from '../objects/object.ts'
 import { checkBoundary, PackStream, receiveLimits, refusal } from '../pack/incoming-pack.ts'
 import { corruptPack } from '../pack/pack-entry.ts'
 import { checkPack } from '../pack/pack-resolve.ts'
+import type { PackBytes } from '../pack/pack-scan.ts'
 import { unknownRemoteError } from '../refs/remotes.ts'
 import { checkCommits, joinChanges, unmoved } from '../refs/shallow.ts'
 import { checkRemoteName, trackingRefName } from '../refs/tracking-ref.ts'
 
+const PIECE_BYTES = 64 * KIBIBYTE
 /** An object costs about this much, however small it is. */
 const OBJECT_BYTES = 128
 
@@ -175,15 +177,15 @@ class MemoryIncoming implements Incoming {
     options: ReceiveOptions = {},
   ): Promise<ReceivedPack> {
     const stream = new PackStream({ ...this.#limits, ...options.limits })
-    const parts: Uint8Array[] = []
+    const received = new ReceivedBytes()
     try {
       for await (const chunk of chunks) {
         refuseIfAborted(options.signal)
         stream.add(chunk)
-        parts.push(chunk)
+        received.add(chunk)
       }
       const objects = stream.finish()
-      await this.#keep(concatBytes(...parts), options)
+      await this.#keep(received, options)
       this.#moved = joinChanges(this.#moved, options.boundary ?? unmoved)
       this.#bytes += stream.bytes
       return { objects, bytes: stream.bytes }
@@ -210,17 +212,9 @@ class MemoryIncoming implements Incoming {
     this.#bytes = 0
   }
 
-  async #keep(pack: Uint8Array, options: ReceiveOptions): Promise<void> {
+  async #keep(received: ReceivedBytes, options: ReceiveOptions): Promise<void> {
     const { signal, progress, tip, also = [] } = options
     const found = new Map<Oid, GitObject>()
-    const source = {
-      size: pack.length,
-      read(into: Uint8Array, position: number): number {
-        const part = pack.subarray(position, position + into.length)
-        into.set(part)
-        return part.length
-      },
-    }
     const watch = {
       isCancelled: () => signal?.aborted === true,
       progress: (done: number, total: number) => progress?.(done, total),
@@ -230,7 +224,7 @@ class MemoryIncoming implements Incoming {
       if (this.#room < 0) throw corruptPack('its objects are larger than allowed')
       found.set(oid, { type, body })
     }
-    const checked = await inSlices(checkPack(source, { watch, visit }))
+    const checked = await inSlices(checkPack(received, { watch, visit }))
     if (found.size < checked.objects) throw corruptPack('it holds an object twice')
     const wanted = checked.objects === 0 ? [] : [...also, ...(tip === undefined ? [] : [tip])]
     if (!wanted.every((oid) => found.has(oid) || this.has(oid))) {
@@ -239,6 +233,42 @@ class MemoryIncoming implements Incoming {
     const read = (oid: Oid): GitObject | undefined => found.get(oid) ?? this.read(oid)
     await inSlices(checkBoundary(read, options))
     for (const [oid, object] of found) this.#waiting.set(oid, object)
+  }
+}
+
+/**
+ * A pack in pieces of one size: chunks are copied, since each may be a small part of a buffer that
+ * would be kept with it.
+ */
+class ReceivedBytes implements PackBytes {
+  readonly #pieces: Uint8Array[] = []
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  add(chunk: Uint8Array): void {
+    for (let at = 0; at < chunk.length;) {
+      const offset = this.#size % PIECE_BYTES
+      if (offset === 0) this.#pieces.push(new Uint8Array(PIECE_BYTES))
+      const part = chunk.subarray(at, at + PIECE_BYTES - offset)
+      this.#pieces.at(-1)?.set(part, offset)
+      at += part.length
+      this.#size += part.length
+    }
+  }
+
+  read(into: Uint8Array, position: number): number {
+    const length = Math.max(0, Math.min(into.length, this.#size - position))
+    for (let done = 0; done < length;) {
+      const offset = (position + done) % PIECE_BYTES
+      const piece = this.#pieces[Math.floor((position + done) / PIECE_BYTES)]
+      const part = piece?.subarray(offset, offset + length - done) ?? new Uint8Array()
+      into.set(part, done)
+      done += part.length
+    }
+    return length
   }
 }
 

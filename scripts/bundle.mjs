@@ -32,9 +32,15 @@ const layers = {
   program: ['cli/program.ts'],
   packing: ['git/maintenance/pack-job-worker.ts'],
   verifying: ['store/verify/verify-worker.ts'],
-  read: ['cli/commands/read.ts', 'cli/text/device-text.ts', 'store/open.ts'],
+  read: [
+    'cli/commands/read.ts',
+    'cli/text/device-text.ts',
+    'store/history/history-diff.ts',
+    'store/history/timeline.ts',
+    'store/open.ts',
+  ],
   table: ['cli/text/table.ts'],
-  write: ['cli/commands/write.ts'],
+  write: ['cli/commands/write.ts', 'store/guard/find-secrets.ts'],
   patch: ['cli/text/patch-text.ts'],
   search: ['store/search/search.ts'],
   sync: [

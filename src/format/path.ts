@@ -47,6 +47,12 @@ export function parentPaths(path: string): string[] {
   return parents
 }
 
+/** Whether a path lies at another one or below it. */
+export function isAtOrBelow(path: string | undefined, at: string): boolean {
+  if (path === undefined) return false
+  return at === '/' || path === at || path.startsWith(`${at}/`)
+}
+
 function findProblem(path: string): string | undefined {
   if (!path.startsWith('/')) return 'A path must start with a slash'
   if (hasForbidden(path)) return 'A path must have no control, format or malformed characters'

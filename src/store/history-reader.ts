@@ -1,4 +1,5 @@
-// Questions about the past, as far as it is held: what every open store has. Changes nothing.
+// Questions about the past, as far as it is held: what every open store has. Changes nothing. Each
+// loads its answer when it is asked: most programs ask none.
 
 import type { WorkOptions } from '../async.ts'
 import { unknownRemoteError } from '../git/refs/remotes.ts'
@@ -6,42 +7,26 @@ import { type Page, type Paged, paged } from '../page.ts'
 import { inSlices } from '../time-slice.ts'
 import type { HistoryFetchOptions } from './clone/fetch-all.ts'
 import type { BlameLine, BlameOptions } from './history/blame.ts'
-import { type Conflict, type ConflictOptions, findConflicts } from './history/conflicts.ts'
+import type { Conflict, ConflictOptions } from './history/conflicts.ts'
 import type { ContentSource } from './history/contents.ts'
-import { comparePoints, type Difference, type DifferenceOptions } from './history/history-diff.ts'
+import type { Difference, DifferenceOptions } from './history/history-diff.ts'
 import type { History } from './history/history.ts'
-import {
-  type CommitRange,
-  placeOf,
-  type Point,
-  type PointOrPosition,
-  type Position,
-  rangesOf,
-} from './history/points.ts'
+import type { CommitRange, Point, PointOrPosition, Position } from './history/points.ts'
 import { readConsistently } from './history/read-consistently.ts'
-import {
-  memoryAt,
-  type MemoryState,
-  type MemoryVersions,
-  type MemoryVersionsQuery,
-  type StateAt,
-  stateAt,
-  versionsOf,
+import type {
+  MemoryState,
+  MemoryVersions,
+  MemoryVersionsQuery,
+  StateAt,
 } from './history/state-at.ts'
-import {
-  type GroupedChange,
-  type Grouping,
+import type {
+  GroupedChange,
+  Grouping,
   Timeline,
-  type TimelineFilter,
-  type VersionGroup,
+  TimelineFilter,
+  VersionGroup,
 } from './history/timeline.ts'
-import {
-  readVersions,
-  readVersionWithInputs,
-  type Version,
-  type VersionFilter,
-  type VersionWithInputs,
-} from './history/versions.ts'
+import type { Version, VersionFilter, VersionWithInputs } from './history/versions.ts'
 import { checkBlame, checkObject, checkOptions, checkPoint, checkText } from './request-check.ts'
 import type { StoreSession } from './session/session.ts'
 import { beginningOf, type HistoryBeginning } from './store-report.ts'
@@ -64,6 +49,7 @@ export class HistoryReader {
     const asked = typeof filter === 'object' && filter !== null ? { ...filter } : filter
     const read = async (page?: string): Promise<Page<Version>> => {
       const query = { ...checkObject(asked, 'The filter'), page }
+      const { readVersions } = await import('./history/versions.ts')
       return this.#ask((history, contents) => readVersions(history, contents, query), options)
     }
     return paged(read, asked?.page)
@@ -72,6 +58,7 @@ export class HistoryReader {
   /** One version with its content, and what a merge made it of. Rejects with `not_found`. */
   async version(versionId: string): Promise<VersionWithInputs> {
     checkText(versionId, 'A version id')
+    const { readVersionWithInputs } = await import('./history/versions.ts')
     const history = await this.#session.loadHistory()
     return readVersionWithInputs(history, this.#session.contents, versionId)
   }
@@ -79,6 +66,7 @@ export class HistoryReader {
   /** What differs between two points, or between one and now. */
   async diff(from: Point, to?: Point, options: DifferenceOptions = {}): Promise<Difference> {
     for (const point of to === undefined ? [from] : [from, to]) checkPoint(point)
+    const { comparePoints } = await import('./history/history-diff.ts')
     return this.#ask(
       (history, contents) => comparePoints(history, contents, { from, to }, options),
       options,
@@ -92,6 +80,7 @@ export class HistoryReader {
   ): Promise<StateAt> {
     if (at !== undefined) checkPoint(at)
     const { deleted = false, signal } = checkOptions(options)
+    const { stateAt } = await import('./history/state-at.ts')
     return this.#ask((history) => stateAt(history, at, deleted), { signal })
   }
 
@@ -100,6 +89,7 @@ export class HistoryReader {
     checkText(memoryId, 'A memory id')
     if (at !== undefined) checkPoint(at)
     const { signal } = checkOptions(options)
+    const { memoryAt } = await import('./history/state-at.ts')
     return this.#ask((history, contents) => memoryAt(history, contents, memoryId, at), { signal })
   }
 
@@ -108,6 +98,7 @@ export class HistoryReader {
     checkText(memoryId, 'A memory id')
     const asked = { ...checkObject(query, 'The query') }
     if (asked.at !== undefined) checkPoint(asked.at)
+    const { versionsOf } = await import('./history/state-at.ts')
     return versionsOf(await this.#session.loadHistory(), memoryId, asked)
   }
 
@@ -115,12 +106,14 @@ export class HistoryReader {
   async place(point: PointOrPosition): Promise<Position> {
     const asked = checkObject(point, 'The point')
     if (!('position' in asked)) checkPoint(asked)
+    const { placeOf } = await import('./history/points.ts')
     return placeOf(await this.#session.loadHistory(), asked)
   }
 
   /** @internal The line of all commits in at most `most` ranges. */
   async stretches(most: number, options: WorkOptions = {}): Promise<readonly CommitRange[]> {
     const { signal } = checkObject(options, 'The options')
+    const { rangesOf } = await import('./history/points.ts')
     return inSlices(rangesOf(await this.#session.loadHistory(), most), signal)
   }
 
@@ -160,6 +153,7 @@ export class HistoryReader {
   /** What merges of clones have combined, newest first. */
   async conflicts(options: ConflictOptions = {}): Promise<readonly Conflict[]> {
     const asked = { ...checkOptions(options) }
+    const { findConflicts } = await import('./history/conflicts.ts')
     return this.#ask((history) => findConflicts(history, asked))
   }
 
@@ -207,6 +201,7 @@ export class HistoryReader {
     checkObject(grouping, 'The grouping')
     const { signal } = checkOptions(options)
     const key = JSON.stringify([filter, grouping])
+    const { Timeline } = await import('./history/timeline.ts')
     for (;;) {
       const history = await this.#session.loadHistory({ signal })
       const known = this.#timeline

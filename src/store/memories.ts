@@ -2,10 +2,9 @@
 // on where the one before ended, whatever was written in the meantime (Memory Stores API §6.11).
 
 import { StoreError } from '../errors.ts'
-import { checkPath } from '../format/path.ts'
+import { checkPath, isAtOrBelow } from '../format/path.ts'
 import { type Page, type Paged, paged, type PageQuery, pageSizeOf } from '../page.ts'
 import { readMemory } from './history/contents.ts'
-import { isAtOrBelow } from './history/versions.ts'
 import { checkObject } from './request-check.ts'
 import type { StoreSession } from './session/session.ts'
 import { type PathEntry, pathsInOrder } from './snapshot/listing.ts'

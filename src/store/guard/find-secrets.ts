@@ -9,7 +9,7 @@ import { findCardNumbers, type TextSpan } from './card-numbers.ts'
 import { decodedPatterns, type Pattern, secretPatterns } from './secret-patterns.ts'
 
 /** The position of a secret in a text, in UTF-16 units, and its kind. Holds none of the text. */
-interface Secret extends TextSpan {
+export interface Secret extends TextSpan {
   readonly rule: string
 }
 

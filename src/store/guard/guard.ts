@@ -13,7 +13,7 @@ import type { Author } from '../commits/commit-context.ts'
 import type { ContentGuard, Finding } from '../commits/content-guard.ts'
 import type { PlannedRow } from '../commits/new-rows.ts'
 import type { TextState } from '../history/history-diff.ts'
-import { findSecrets } from './find-secrets.ts'
+import type { Secret } from './find-secrets.ts'
 
 export type { ContentGuard, Finding }
 
@@ -80,12 +80,14 @@ export function withAllowed(
 const NAMED_MAX = 10
 
 /** The built-in list: private keys, tokens, passwords in URLs, payment cards. */
-export const secretGuard: ContentGuard = (content, path) => [
-  ...findSecrets(path).map(
+export const secretGuard: ContentGuard = async (content, path) => {
+  // Loaded for the first text: it is large, and reading needs none of it.
+  const { findSecrets } = await import('./find-secrets.ts')
+  const inPath = findSecrets(path).map(
     ({ rule, start, end }) => ({ rule, line: 0, range: [start, end] }) as const,
-  ),
-  ...withLines(content),
-]
+  )
+  return [...inPath, ...withLines(findSecrets(content), content)]
+}
 
 /** The guard for a write: those given, each once, and `secretGuard` if the settings enable it. */
 export function guardOf(
@@ -137,7 +139,7 @@ export async function findRefused(
   if (found.length === 0) return undefined
   const findings = await withoutKnown(guard, { after, found }, await before())
   if (findings.length === 0) return undefined
-  const isAllowable = isOfText(findings, after)
+  const isAllowable = await isOfText(findings, after)
   const sha256 = isAllowable ? sha256OfText(after.content) : undefined
   return sha256 !== undefined && allowed.includes(sha256) ? undefined : { findings, sha256 }
 }
@@ -211,10 +213,10 @@ export function settingsTexts(after: Settings, before?: Settings): PermanentText
     .map(({ what, text, parameter }) => ({ what, text, parameter }))
 }
 
-function withLines(content: string): readonly Finding[] {
+function withLines(secrets: readonly Secret[], content: string): readonly Finding[] {
   let line = 1
   let scanned = 0
-  return findSecrets(content).map(({ rule, start, end }) => {
+  return secrets.map(({ rule, start, end }) => {
     for (; scanned < start; scanned += 1) if (content[scanned] === '\n') line += 1
     return { rule, line, range: [start, end] }
   })
@@ -224,8 +226,9 @@ function withLines(content: string): readonly Finding[] {
  * Whether `secretGuard` alone has these findings, and has them in the text. An owner who lets a
  * text through decides neither about its path nor for the guard of a program.
  */
-function isOfText(findings: readonly Finding[], after: TextState): boolean {
-  const own = new Set(withLines(after.content).map((finding) => keyOf(finding, after)))
+async function isOfText(findings: readonly Finding[], after: TextState): Promise<boolean> {
+  const found = await secretGuard(after.content, '')
+  const own = new Set(found.map((finding) => keyOf(finding, after)))
   return findings.every((finding) => own.has(keyOf(finding, after)))
 }
 

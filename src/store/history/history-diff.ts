@@ -3,7 +3,7 @@
 
 import type { WorkOptions } from '../../async.ts'
 import { formatId } from '../../format/id.ts'
-import { checkPath } from '../../format/path.ts'
+import { checkPath, isAtOrBelow } from '../../format/path.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import { comparison } from '../snapshot/tree-diff.ts'
@@ -18,7 +18,6 @@ import {
   versionAt,
 } from './points.ts'
 import { memoriesAt } from './state-at.ts'
-import { isAtOrBelow } from './versions.ts'
 
 export interface PointDifference {
   /** `mem_…` */

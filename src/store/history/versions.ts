@@ -4,6 +4,7 @@
 import { StoreError } from '../../errors.ts'
 import type { Actor, ActorType, Operation } from '../../format/change-record.ts'
 import { formatId, parseId } from '../../format/id.ts'
+import { isAtOrBelow } from '../../format/path.ts'
 import { zeroId } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { type Page, type PageQuery, pageSizeOf } from '../../page.ts'
@@ -174,12 +175,6 @@ export function getVersionEntry(history: History, versionId: string): VersionEnt
   if (entry !== undefined) return entry
   if (history.beginning !== undefined) throw beforeBeginning()
   throw new StoreError('not_found', 'There is no such version')
-}
-
-/** Whether a path lies at another one or below it. */
-export function isAtOrBelow(path: string | undefined, at: string): boolean {
-  if (path === undefined) return false
-  return at === '/' || path === at || path.startsWith(`${at}/`)
 }
 
 function describePage(history: History, page: Page<VersionEntry>): Page<Version> {

@@ -4,13 +4,13 @@
 
 import { assert, StoreError } from '../../errors.ts'
 import { formatId, parseId } from '../../format/id.ts'
-import { checkPath } from '../../format/path.ts'
+import { checkPath, isAtOrBelow } from '../../format/path.ts'
 import { inSlices, TimeSlice } from '../../time-slice.ts'
 import type { Applied } from '../changes/apply.ts'
 import type { VersionEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
 import { type Point, type ResolvedPoint, resolvePoint, versionAt } from '../history/points.ts'
-import { getVersionEntry, isAtOrBelow } from '../history/versions.ts'
+import { getVersionEntry } from '../history/versions.ts'
 import {
   completePlan,
   formatTime,

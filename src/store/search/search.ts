@@ -4,9 +4,9 @@
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode } from '../../errors.ts'
+import { isAtOrBelow } from '../../format/path.ts'
 import type { Page } from '../../page.ts'
 import { inSlices, TimeSlice } from '../../time-slice.ts'
-import { isAtOrBelow } from '../history/versions.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
 import { LiveIndex } from './live-index.ts'

@@ -4,17 +4,18 @@
 import { basename, dirname, join } from 'node:path'
 
 const ports = 'platform'
-/** Nothing of these is called there. */
-const absent = new Set([
-  'disk/foreign-owner.ts',
-  'disk/system-disk.ts',
-  'git/disk-store/disk-object-store.ts',
-  'transport/http-wire.ts',
-  'transport/process-wire.ts',
+const replaced = new Map([
+  ['crypto/sodium.ts', 'sodium.ts'],
+  // Nothing of these is called there.
+  ['disk/foreign-owner.ts', 'absent.ts'],
+  ['disk/system-disk.ts', 'absent.ts'],
+  ['git/disk-store/disk-object-store.ts', 'absent.ts'],
+  ['transport/http-wire.ts', 'absent.ts'],
+  ['transport/process-wire.ts', 'absent.ts'],
 ])
 
 /** The file to take in place of `path`; undefined for the file itself. */
 export function webFileOf(path) {
-  if (dirname(path) === ports) return join('web', ports, basename(path))
-  return absent.has(path) ? join('web', ports, 'absent.ts') : undefined
+  const name = dirname(path) === ports ? basename(path) : replaced.get(path)
+  return name === undefined ? undefined : join('web', ports, name)
 }

@@ -3,7 +3,7 @@
 // src/web/platform, and the files that need a disk or a process by an empty one (web-ports.mjs).
 //
 // web.js fetches libsodium's WebAssembly next to it, as a browser can; workerd.js imports it as a
-// module, since Workers compile no bytes.
+// module, since Workers compile no bytes. web-sodium.mjs takes out what no store calls.
 
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -11,23 +11,25 @@ import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 import { licenceTexts } from './licences.mjs'
 import { webFileOf } from './web-ports.mjs'
+import { libsodium, sodiumModule } from './web-sodium.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const output = join(root, 'dist', 'web')
 const source = join(root, 'src')
-const slot = 'virtual:web-assembly'
 
 /** The first `openRemote` begins libsodium: Workers allow no randomness while modules load. */
 const entry = (imports, compile) => `
   ${imports}
-  import { provide } from '${slot}'
+  import { startSodium } from '${join(source, 'web/platform/sodium.ts')}'
   import { openRemote as open } from '${join(source, 'web/web.ts')}'
   export * from '${join(source, 'web/web.ts')}'
   const compile = ${compile}
-  let module
+  const instantiate = async (imports) => {
+    const { exports } = await WebAssembly.instantiate(await compile(), imports)
+    return exports
+  }
   export const openRemote = async (options) => {
-    module ??= await compile()
-    provide(module)
+    await startSodium(instantiate)
     return open(options)
   }`
 
@@ -44,20 +46,10 @@ const entries = {
   workerd: entry(`import wasm from './libsodium.wasm'`, '() => wasm'),
 }
 
-/** Where libsodium waits for its WebAssembly. */
-const slotModule = `
-  let provide
-  const provided = new Promise((resolve) => { provide = resolve })
-  export { provide }
-  export const instantiateWasm = async (imports, done) => {
-    const module = await provided
-    done(await WebAssembly.instantiate(module, imports), module)
-  }`
-
 const web = {
   name: 'web',
   resolveId(specifier, importer) {
-    if (specifier in entries || specifier === slot) return `\0${specifier}`
+    if (specifier in entries) return `\0${specifier}`
     if (specifier === './libsodium.wasm') return { id: specifier, external: true }
     if (importer === undefined || !specifier.startsWith('.')) return null
     const file = webFileOf(relative(source, resolve(dirname(importer), specifier)))
@@ -65,21 +57,10 @@ const web = {
   },
   load(id) {
     if (!id.startsWith('\0')) return null
-    return id.slice(1) === slot ? slotModule : (entries[id.slice(1)] ?? null)
+    return entries[id.slice(1)] ?? null
   },
-  transform: {
-    filter: { id: /\/libsodium\.mjs$/ },
-    handler(code, id) {
-      const [literal, base64] = code.match(/"(AGFzbQ[\w+/=]+)"/) ?? []
-      const [ending, factory] = code.match(/export default (\w+);\s*$/) ?? []
-      if (base64 === undefined || factory === undefined) throw new Error(`${id} has changed`)
-      const bytes = Buffer.from(base64, 'base64')
-      this.emitFile({ type: 'asset', fileName: 'libsodium.wasm', source: bytes })
-      const reading = `
-        import { instantiateWasm } from '${slot}'
-        export default (options) => ${factory}({ ...options, instantiateWasm })`
-      return { code: code.replace(literal, '""').replace(ending, reading), map: { mappings: '' } }
-    },
+  generateBundle() {
+    this.emitFile({ type: 'asset', fileName: 'libsodium.wasm', source: sodiumModule() })
   },
 }
 
@@ -110,4 +91,4 @@ await bundle.close()
 const bundled = written
   .flatMap(({ moduleIds = [] }) => moduleIds)
   .filter((id) => !id.startsWith('\0'))
-writeFileSync(join(output, 'LICENSES.txt'), licenceTexts(bundled))
+writeFileSync(join(output, 'LICENSES.txt'), licenceTexts([...bundled, libsodium]))

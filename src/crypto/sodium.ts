@@ -6,6 +6,56 @@
 import wrappers, { ready } from 'libsodium-wrappers'
 import { assert } from '../errors.ts'
 
+/** The functions in use, with libsodium's names. They throw for arguments of other lengths. */
+export interface Sodium {
+  /** Throws if the ciphertext was not sealed with these. */
+  readonly crypto_aead_xchacha20poly1305_ietf_decrypt: (
+    secretNonce: null,
+    ciphertext: Uint8Array,
+    additional: Uint8Array,
+    nonce: Uint8Array,
+    key: Uint8Array,
+  ) => Uint8Array
+  readonly crypto_aead_xchacha20poly1305_ietf_encrypt: (
+    message: Uint8Array,
+    additional: Uint8Array,
+    secretNonce: null,
+    nonce: Uint8Array,
+    key: Uint8Array,
+  ) => Uint8Array
+  readonly crypto_generichash: (
+    length: number,
+    message: Uint8Array,
+    key: Uint8Array | null,
+  ) => Uint8Array
+  /** `context` has eight bytes. */
+  readonly crypto_kdf_derive_from_key: (
+    length: number,
+    subkeyId: number,
+    context: string,
+    key: Uint8Array,
+  ) => Uint8Array
+  readonly crypto_kem_xwing_dec: (ciphertext: Uint8Array, seed: Uint8Array) => Uint8Array
+  readonly crypto_kem_xwing_enc_deterministic: (
+    publicKey: Uint8Array,
+    seed: Uint8Array,
+  ) => { readonly ciphertext: Uint8Array; readonly sharedSecret: Uint8Array }
+  readonly crypto_kem_xwing_seed_keypair: (seed: Uint8Array) => { readonly publicKey: Uint8Array }
+  readonly crypto_sign_detached: (message: Uint8Array, privateKey: Uint8Array) => Uint8Array
+  readonly crypto_sign_seed_keypair: (seed: Uint8Array) => {
+    readonly publicKey: Uint8Array
+    readonly privateKey: Uint8Array
+  }
+  readonly crypto_sign_verify_detached: (
+    signature: Uint8Array,
+    message: Uint8Array,
+    publicKey: Uint8Array,
+  ) => boolean
+  /** In constant time. */
+  readonly memcmp: (a: Uint8Array, b: Uint8Array) => boolean
+  readonly memzero: (bytes: Uint8Array) => void
+}
+
 const functions = [
   'crypto_aead_xchacha20poly1305_ietf_decrypt',
   'crypto_aead_xchacha20poly1305_ietf_encrypt',
@@ -19,9 +69,9 @@ const functions = [
   'crypto_sign_verify_detached',
   'memcmp',
   'memzero',
-] as const
+] as const satisfies readonly (keyof Sodium)[]
 
-export const sodium: Pick<typeof wrappers, (typeof functions)[number]> = wrappers
+export const sodium: Sodium = wrappers
 
 export async function loadSodium(): Promise<void> {
   await ready

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import * as nodeSodium from '../../../src/crypto/sodium.ts'
 import * as nodeBytes from '../../../src/platform/bytes.ts'
 import * as nodeCrypto from '../../../src/platform/crypto.ts'
 import * as nodePaths from '../../../src/platform/paths.ts'
@@ -10,6 +11,7 @@ import * as nodeZlib from '../../../src/platform/zlib.ts'
 import * as webBytes from '../../../src/web/platform/bytes.ts'
 import * as webCrypto from '../../../src/web/platform/crypto.ts'
 import * as webPaths from '../../../src/web/platform/paths.ts'
+import * as webSodium from '../../../src/web/platform/sodium.ts'
 import * as webThreads from '../../../src/web/platform/threads.ts'
 import * as webTimers from '../../../src/web/platform/timers.ts'
 import * as webZlib from '../../../src/web/platform/zlib.ts'
@@ -18,6 +20,7 @@ import * as webZlib from '../../../src/web/platform/zlib.ts'
 webBytes satisfies typeof nodeBytes
 webCrypto satisfies typeof nodeCrypto
 webPaths satisfies typeof nodePaths
+webSodium satisfies typeof nodeSodium
 webTimers satisfies typeof nodeTimers
 webZlib satisfies typeof nodeZlib
 
@@ -34,6 +37,14 @@ describe('each port of the web', () => {
     [nodeZlib, webZlib],
   ])('exports the names of its counterpart', (node, web) => {
     expect(Object.keys(web).toSorted()).toEqual(Object.keys(node).toSorted())
+  })
+
+  test('exports the functions of libsodium, and its start', () => {
+    expect(Object.keys(webSodium).toSorted()).toEqual(
+      [...Object.keys(nodeSodium), 'startSodium'].toSorted(),
+    )
+    const names = Object.keys(webSodium.sodium)
+    expect(Object.keys(nodeSodium.sodium)).toEqual(expect.arrayContaining(names))
   })
 })
 

@@ -25,7 +25,7 @@ export function findGrant(variables: Variables): NamedGrant | undefined {
   if (text !== undefined && file !== undefined) {
     throw new StoreError('invalid_input', 'Set GITLOCKET_GRANT or GITLOCKET_GRANT_FILE, not both')
   }
-  const url = findVariable(variables, 'GITLOCKET_REMOTE')
+  const url = findVariable(variables, 'GITLOCKET_REMOTE')?.trim()
   if (url === undefined) {
     throw new StoreError(
       'invalid_input',

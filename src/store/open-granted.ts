@@ -4,10 +4,11 @@
 
 import { systemRandom } from '../crypto/random.ts'
 import { systemDisk } from '../disk/system-disk.ts'
+import { hasCode } from '../errors.ts'
 import { createDiskObjectStore } from '../git/disk-store/disk-object-store.ts'
 import type { RemoteOptions, TransferProgress } from '../transport/remote-access.ts'
 import { StagedClone } from './clone/staged-clone.ts'
-import { cloneFromStart, noteShown, parseGrantAt } from './clone/start-clone.ts'
+import { cloneFromStart, type GrantAtRemote, noteShown, parseGrantAt } from './clone/start-clone.ts'
 import type { MemoryStore } from './memory-store.ts'
 import { openStore } from './open.ts'
 import { checkPlaces, checkText } from './request-check.ts'
@@ -46,32 +47,48 @@ export async function openGranted(options: GrantedOptions): Promise<MemoryStore>
   const { grant, url, access, transfer, full, ...others } = options
   checkText(grant, '`grant`')
   checkText(url, '`url`')
-  const { held, url: address } = await parseGrantAt(grant, url, access)
-  const opening = checkPlaces({ ...others, identity: held.identity })
+  const at = await parseGrantAt(grant, url, access)
+  const opening = checkPlaces({ ...others, identity: at.held.identity })
+  const { disk = systemDisk, directory } = opening
+  if (disk.list(directory).length > 0) return openKept(opening, at)
+  try {
+    return await begin(opening, at, { access, transfer, full })
+  } catch (error) {
+    if (!hasCode(error, 'store_exists')) throw error
+    // Another process of this machine has made the clone in the meantime.
+    return openKept(opening, at)
+  }
+}
+
+async function openKept(opening: OpenOptions, { held, url }: GrantAtRemote): Promise<MemoryStore> {
+  const files = new GrantedFiles(opening)
+  held.findKept = () => files.findWraps()
+  files.learn(held)
+  const { seenRemotes } = await localFiles(opening, held.storeId)
+  held.isOver = await seenRemotes.isGrantOver()
+  return atAddress(await openStore(opening), url)
+}
+
+/** An earlier clone, which was deleted, may have left an anchor at a change that it never sent. */
+async function begin(
+  opening: OpenOptions,
+  { held, url }: GrantAtRemote,
+  { access, transfer, full }: Pick<GrantedOptions, 'access' | 'transfer' | 'full'>,
+): Promise<MemoryStore> {
   const { disk = systemDisk, random = systemRandom, directory, signal } = opening
   const files = new GrantedFiles(opening)
   held.findKept = () => files.findWraps()
-  if (disk.list(directory).length > 0) {
-    files.learn(held)
-    const { seenRemotes } = await localFiles(opening, held.storeId)
-    held.isOver = await seenRemotes.isGrantOver()
-    return atAddress(await openStore(opening), address)
-  }
-  const staged = new StagedClone(disk, random, directory)
-  const verified = await staged.make(async ({ repository }) => {
+  const verified = await new StagedClone(disk, random, directory).make(async ({ repository }) => {
     const how = { ...opening, directory: repository, transfer, full }
     const objects = await createDiskObjectStore({ ...storageOf(opening), directory: repository })
     try {
-      return await cloneFromStart(objects, held, {
-        ...how,
-        access: { signal, ...access, url: address },
-      })
+      return await cloneFromStart(objects, held, { ...how, access: { signal, ...access, url } })
     } finally {
       await objects.close()
     }
   })
-  await noteShown(opening, held.storeId, address, verified.head)
-  return openStore({ ...opening, verified })
+  await noteShown(opening, held.storeId, url, verified.head)
+  return openStore({ ...opening, verified, acceptRolledBack: true })
 }
 
 /** The clone syncs with the remote that its user names now. */

@@ -75,7 +75,16 @@ test('questions about earlier changes name the command that fetches them', async
     expect([words, stdout]).toEqual([words, ''])
     expect(stderr).toContain('gitlocket fetch --all')
   }
+  for (const words of [
+    ['show', 'notes/a.md'],
+    ['diff', 'notes/a.md'],
+  ]) {
+    const { exitCode, stderr } = await holder.call(words)
+    expect([words, exitCode]).toEqual([words, 4])
+    expect(stderr).toContain('gitlocket fetch --all')
+  }
   await holder.ok('fetch', '--all')
+  expect(await holder.ok('show', 'notes/a.md')).toContain('first')
   expect(await holder.ok('device', 'list')).toContain('owner')
   await holder.ok('verify')
   expect(await holder.ok('log', 'notes/a.md')).toContain('created /notes/a.md')
@@ -169,6 +178,26 @@ test('commands that need a device are refused', async () => {
     expect(stderr).toMatch(/[Gg]rant/)
     expect(stderr).toContain('hint: Run it on a device of the store')
   }
+})
+
+test('no other store is made in the place of the clone', async () => {
+  const { holder, remote } = await given()
+  for (const words of [['init', '--no-passphrase'], ['join', remote], ['recover']]) {
+    const { exitCode, stderr } = await holder.call(words)
+    expect([words, exitCode]).toEqual([words, 6])
+    expect(stderr).toContain('unset GITLOCKET_GRANT')
+  }
+  expect(await holder.ok('cat', 'notes/a.md')).toBe('first')
+})
+
+test('an address may end in an end of line, and a file is no clone', async () => {
+  const { holder, remote } = await given()
+  const pasted = { GITLOCKET_REMOTE: ` ${remote}\r\n` }
+  expect((await holder.call(['cat', 'notes/a.md'], pasted)).stdout).toBe('first')
+  const bad = await holder.call(['ls'], { GITLOCKET_REMOTE: 'not an address' })
+  expect([bad.exitCode, bad.stderr]).toEqual([2, expect.stringContaining('Check GITLOCKET_REMOTE')])
+  const file = await holder.call(['ls'], { GITLOCKET_STORE: holder.file('occupied', '') })
+  expect([file.exitCode, file.stderr]).toEqual([7, expect.stringContaining('is a file')])
 })
 
 test('a reader is told that it may not write, and nothing is kept', async () => {

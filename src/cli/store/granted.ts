@@ -1,8 +1,10 @@
 // The store of a grant's holder: opened by the variables of the environment, with errors that tell
 // the holder what to do.
 
-import { hasCode, StoreError } from '../../errors.ts'
+import { type ErrorCode, hasCode, StoreError } from '../../errors.ts'
+import { formatId } from '../../format/id.ts'
 import type { NamedGrant } from '../../home/grant.ts'
+import { HeldGrant } from '../../keys/held-grant.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { CommandError, type Context } from '../call/command.ts'
 import { remoteAccess } from '../machine/remote-access.ts'
@@ -24,9 +26,25 @@ export async function openByGrant(
     throw (
       withHint(error, 'invalid_identity', 'Copy the whole text that `grant give` has shown') ??
       withHint(error, 'not_found', 'Sync the device that gave the grant, and try again') ??
+      withHint(
+        error,
+        'invalid_input',
+        'Check GITLOCKET_REMOTE, and the other variables for the grant',
+      ) ??
+      withHint(error, 'wrong_key', 'Check GITLOCKET_GRANT and GITLOCKET_STORE') ??
+      withHint(error, 'rolled_back', againHint(context, grant)) ??
       error
     )
   }
+}
+
+function againHint({ environment }: Context, { grant }: NamedGrant): string {
+  const { storeDirectory, stateDirectory } = environment
+  const own = formatId('device', HeldGrant.of(grant).identity.deviceId)
+  return (
+    `If it was put back on purpose, delete ${storeDirectory} and ${stateDirectory}/*/${own}.*: ` +
+    'the next command begins again, without changes that were never sent'
+  )
 }
 
 /** An error of a command that a grant does not allow. */
@@ -34,11 +52,7 @@ export function refusedToHolder(error: unknown): unknown {
   return withHint(error, 'permission_denied', 'Run it on a device of the store') ?? error
 }
 
-function withHint(
-  error: unknown,
-  code: 'invalid_identity' | 'not_found' | 'permission_denied',
-  hint: string,
-): CommandError | undefined {
+function withHint(error: unknown, code: ErrorCode, hint: string): CommandError | undefined {
   if (!(error instanceof StoreError) || error instanceof CommandError) return undefined
   if (!hasCode(error, code)) return undefined
   return new CommandError(code, error.message, hint, { cause: error, details: error.details })

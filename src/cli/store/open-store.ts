@@ -52,6 +52,17 @@ export function getIdentity(environment: Environment): Identity {
       )
 }
 
+/** Before a store is made: with a grant, it would take the place of the grant's own clone. */
+export function refuseHolder({ environment }: Context): void {
+  if (environment.grant === undefined) return
+  throw new CommandError(
+    'permission_denied',
+    'GITLOCKET_GRANT opens the store of GITLOCKET_REMOTE as it is: no other one is made here',
+    '`gitlocket ls -R` lists its memories; for a store of your own, unset GITLOCKET_GRANT and ' +
+      'GITLOCKET_GRANT_FILE',
+  )
+}
+
 /** The identity to open the store with. Throws if there is no store, before a question is asked. */
 export async function checkCanOpen({ environment }: Context): Promise<Identity> {
   if (!isShared(environment)) await checkIsHere(environment)
@@ -101,6 +112,7 @@ async function open(context: Context, accepting: Accepting) {
   const { environment } = context
   if (environment.grant !== undefined) {
     const { openByGrant } = await import('./granted.ts')
+    checkIsDirectory(environment.storeDirectory)
     const store = await openByGrant(context, environment.grant)
     return { store, leave: async () => undefined }
   }

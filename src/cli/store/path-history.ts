@@ -13,7 +13,8 @@ const SUGGESTIONS = 3
 
 /**
  * A version by its id or the first digits of it, or the newest one of a memory, by its id or by a
- * path: the memory that is there, else the one that was there last. Throws `not_found`.
+ * path: the memory that is there, else the one that was there last. Throws `not_found`, or
+ * `history_needed` in a clone that begins later.
  */
 export async function getNamedVersion(
   store: MemoryStore,
@@ -28,14 +29,28 @@ export async function getNamedVersion(
   }
   const path = storePath(typed)
   const last = await findLast(store, path, (version) => version.path === path)
-  if (last === undefined) throw await neverWas(store, path)
+  if (last === undefined) {
+    checkIsWhole(store)
+    throw await neverWas(store, path)
+  }
   return getNewest(store, last.memoryId)
 }
 
 async function getNewest(store: MemoryStore, memoryId: string): Promise<VersionWithInputs> {
   const newest = await newestOf(store, memoryId)
   if (newest !== undefined) return store.history.version(newest.versionId)
+  checkIsWhole(store)
   throw new CommandError('not_found', 'There is no such memory', '`gitlocket log` lists versions')
+}
+
+/** Before the answer that there is no version: an earlier one may be unknown here. */
+function checkIsWhole({ history }: MemoryStore): void {
+  if (history.beginning === undefined) return
+  throw new CommandError(
+    'history_needed',
+    'Its last change is from before this clone began, or there is no such memory',
+    '`gitlocket fetch --all` fetches and verifies the earlier history',
+  )
 }
 
 async function newestOf(store: MemoryStore, memoryId: string): Promise<Version | undefined> {

@@ -30,12 +30,13 @@ export class StagedClone {
     this.#disk = disk
     this.#random = random
     this.#directory = resolve(directory)
-    if (disk.list(this.#directory).length > 0) {
-      throw new StoreError('store_exists', 'The directory for the store is not empty')
-    }
+    this.#checkIsEmpty()
   }
 
-  /** Renames the repository that `work` has made and closed to the target directory. */
+  /**
+   * Renames the repository that `work` has made and closed to the target directory. Throws
+   * `store_exists` if another process was faster.
+   */
   async make<T>(work: (scratch: Scratch) => Promise<T>): Promise<T> {
     await this.#sweepDead()
     const [disk, directory] = [this.#disk, this.#directory]
@@ -49,7 +50,7 @@ export class StagedClone {
       await identity.write()
       const result = await work({ repository, state })
       disk.removeTree(state)
-      disk.rename(repository, directory)
+      this.#place(repository)
       await disk.syncDirectory(parentOf(directory))
       return result
     } finally {
@@ -57,6 +58,20 @@ export class StagedClone {
       await identity.remove()
       disk.removeTree(state)
     }
+  }
+
+  #place(repository: string): void {
+    try {
+      this.#disk.rename(repository, this.#directory)
+    } catch (error) {
+      this.#checkIsEmpty()
+      throw error
+    }
+  }
+
+  #checkIsEmpty(): void {
+    if (this.#disk.list(this.#directory).length === 0) return
+    throw new StoreError('store_exists', 'The directory for the store is not empty')
   }
 
   /** Removes the leftovers of attempts for this directory whose processes are dead. */

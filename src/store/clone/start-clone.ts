@@ -2,16 +2,20 @@
 // the state that the granter's start describes, instead of the whole history.
 
 import type { Progress } from '../../async.ts'
+import { toHex } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { parseAddress } from '../../format/address.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import { HeldGrant } from '../../keys/held-grant.ts'
 import { wrapsBytesMax } from '../../limits.ts'
+import { inSlices } from '../../time-slice.ts'
 import type {
   RemoteAccess,
   RemoteOptions,
   TransferProgress,
 } from '../../transport/remote-access.ts'
+import { containsRecord } from '../commits/ancestors.ts'
+import type { SeenHead } from '../local/remote-state-file.ts'
 import { GrantedFiles } from '../session/granted.ts'
 import {
   environmentOf,
@@ -102,12 +106,33 @@ async function fetchInto(
     await files.keepWraps(bytes)
     const { epochs } = await fetch.sourceAt(head)
     const source = { objects, storeId, epochs }
-    return (await verifyHistory(source, head, { signal, progress })).snapshot
+    const { snapshot } = await verifyHistory(source, head, { signal, progress })
+    await checkShown(options, storeId, (seen) => inSlices(containsRecord(source, head, seen)))
+    return snapshot
   }
-  const { snapshot, wrapsBytes, startBytes } = await fetch.fetch()
+  const { snapshot, start, records, wrapsBytes, startBytes } = await fetch.fetch()
+  await checkShown(options, storeId, async ({ height, record }) => {
+    return height < start.state.height || records.has(toHex(record))
+  })
   await files.keepWraps(wrapsBytes)
   await files.keepStart(startBytes)
   return snapshot
+}
+
+/** A clone that was here before, and was deleted, may have seen more of the remote. */
+async function checkShown(
+  options: StartCloneOptions,
+  storeId: string,
+  contains: (seen: SeenHead) => Promise<boolean>,
+): Promise<void> {
+  const { seenRemotes } = await localFiles(options, storeId)
+  const seen = await seenRemotes.find('origin', options.access.url)
+  if (seen === undefined || (await contains(seen))) return
+  throw new StoreError(
+    'rolled_back',
+    'The remote lacks changes that it has shown to an earlier clone on this machine: it was ' +
+      'rolled back, or shows different histories to different clones',
+  )
 }
 
 function placeOf(objects: ObjectStore): StartPlace {

@@ -159,6 +159,12 @@ export class LocalFiles {
     await this.#writeCaches(snapshot, history).catch(ignoreStorage)
   }
 
+  /** The next snapshot cache is due at once: a clone knows more of the same head. */
+  outdate(): void {
+    this.#cachedHeight = -1
+    this.#kept = undefined
+  }
+
   /** Paths leave RAM. The next snapshot cache is written as a whole. */
   clear(): void {
     this.#kept = undefined

@@ -109,7 +109,18 @@ export class GrantedFiles {
           'open it, or name another directory with GITLOCKET_STORE',
       )
     }
-    for (const one of wraps) held.learn(one)
+    try {
+      for (const one of wraps) held.learn(one)
+    } catch (error) {
+      if (!hasCode(error, 'grant_expired', 'device_signature_invalid')) throw error
+      // Wraps are kept only once they have opened for the grant of the clone.
+      throw new StoreError(
+        'wrong_key',
+        'The directory holds the clone of another grant, or its files are damaged: send what it ' +
+          'has with that grant, and delete it, or name another directory with GITLOCKET_STORE',
+        { cause: error },
+      )
+    }
   }
 
   /** Where the history begins, opened when it is asked for; undefined for a whole one. */

@@ -10,6 +10,7 @@ import { openHeadKeyring, readKeyringState, readSettingsState } from '../access/
 import type { CommitCount } from '../commits/commit-count.ts'
 import { beforeBeginning } from '../history/beginning-entry.ts'
 import type { OwnFiles } from '../local/own-files.ts'
+import type { RemoteStateFile } from '../local/remote-state-file.ts'
 import type { CacheOwner } from '../local/sealed-cache.ts'
 import { findState } from '../local/state-cache.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
@@ -44,7 +45,8 @@ export async function openSession(
     verifiedAt(options, objects, head) ?? (await resume(source, { caches, files }, head, options))
   const found = known ?? (await startOver(source, head, options, beginning))
   const { snapshot } = found
-  granted?.check(snapshot, identity, clock())
+  // Changes that were written in time may still be sent after it, and their texts copied.
+  granted?.check(snapshot, identity, (await hasUnsent(objects, local, head)) ? 0 : clock())
   if (options.acceptRolledBack !== true) await keepUp(source, anchor, snapshot)
   const parts = { ...found, ...local, beginning, objects, storeId, identity, epochs: opened.epochs }
   const unlock = options.isGuest === true ? unlockOf(options) : undefined
@@ -59,6 +61,18 @@ export async function openSession(
   } else if (anchor.verified === undefined) await pin(source, anchor, snapshot)
   if (granted?.hasNextStart === true) await tryToFinishAnew(session)
   return { session, opened }
+}
+
+/** Whether a remote has not shown this head. */
+async function hasUnsent(
+  { exchange }: ObjectStore,
+  { seenRemotes }: { readonly seenRemotes: RemoteStateFile },
+  head: Oid,
+): Promise<boolean> {
+  for (const { name, url } of exchange.remotes()) {
+    if ((await seenRemotes.find(name, url))?.oid !== head) return true
+  }
+  return false
 }
 
 /** Without write access to the store nothing is changed: the branch decides which start is read. */

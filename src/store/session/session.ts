@@ -158,6 +158,7 @@ export class StoreSession {
   async beginAtGenesis(history: History): Promise<void> {
     await this.granted?.forgetStart()
     this.#state.beginAt(undefined, history)
+    this.local.outdate()
   }
 
   /** A holder keeps new keys of its granter. A host that shows other wraps cannot end a grant. */

@@ -245,6 +245,23 @@ describe('a grant on a machine that has nothing', () => {
     await expect(hold(world, { clock })).rejects.toMatchObject({ code: 'grant_expired' })
   })
 
+  test('that is over by time still sends and shows earlier changes', async () => {
+    const world = await given()
+    const at = places()
+    const [later, over] = [Date.now() + 9 * 3_600_000, { code: 'grant_expired' }]
+    const first = await hold(world, at)
+    await write(first, [{ type: 'create', path: '/unsent.md', content: 'unsent' }])
+    await first.close()
+    const store = await hold(world, { ...at, clock: () => later })
+    expect((await store.read('/unsent.md'))?.content).toBe('unsent')
+    await expect(write(store, [{ type: 'delete', path: '/unsent.md' }])).rejects.toMatchObject(over)
+    await syncStore(store)
+    await store.close()
+    await expect(hold(world, { ...at, clock: () => later })).rejects.toMatchObject(over)
+    await sync(world.granter)
+    expect((await world.granter.store.read('/unsent.md'))?.content).toBe('unsent')
+  })
+
   test('of a reader changes nothing', async () => {
     const world = await given('reader')
     const store = await hold(world)

@@ -1,0 +1,115 @@
+// The directory of the clone of a grant: who makes it, and what follows when it was deleted or
+// belongs to another grant.
+
+import { readdirSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { put, sync } from '../../../support/clones.ts'
+import {
+  create,
+  givenGrant,
+  giveMore,
+  hold,
+  holderPlace,
+  syncHolder,
+  writeAs,
+} from '../../../support/grant-holders.ts'
+import { contentsOf } from '../../../support/stores.ts'
+import { git } from '../../../support/temporary.ts'
+
+test('a clone that fetched the history knows later, too, when devices wrote', async () => {
+  const world = await givenGrant()
+  const at = holderPlace()
+  await (await hold(world, at)).close()
+  const store = await hold(world, at)
+  await store.history.fetchAll()
+  await store.close()
+  const again = await hold(world, at)
+  const [granter] = await again.devices.list()
+  expect(granter?.lastRecord).toBeGreaterThan(0)
+  await again.close()
+})
+
+describe('the clone of a grant', () => {
+  test('is made once by processes that begin at once', async () => {
+    const world = await givenGrant()
+    const at = holderPlace()
+    const stores = await Promise.all([1, 2, 3, 4].map(() => hold(world, at)))
+    for (const [n, store] of stores.entries()) {
+      await writeAs(store, create(`/at-once/${n}.md`, 'mine'))
+    }
+    for (const store of stores) await store.close()
+    expect(readdirSync(dirname(at.directory)).toSorted()).toEqual(['state', 'store'])
+    const again = await hold(world, at)
+    await syncHolder(again)
+    expect(
+      Object.keys(await contentsOf(again))
+        .filter((path) => path.includes('once'))
+        .toSorted(),
+    ).toEqual([0, 1, 2, 3].map((n) => `/at-once/${n}.md`))
+    await again.close()
+  })
+
+  test('is made again after it was deleted, with changes that were not sent', async () => {
+    const world = await givenGrant()
+    const at = holderPlace()
+    const store = await hold(world, at)
+    await writeAs(store, create('/unsent.md', 'unsent'))
+    await store.close()
+    rmSync(at.directory, { recursive: true })
+    const again = await hold(world, at)
+    expect(await again.read('/unsent.md')).toBeUndefined()
+    await writeAs(again, create('/later.md', 'later'))
+    await syncHolder(again)
+    await again.close()
+    const later = await hold(world, at)
+    expect((await later.read('/later.md'))?.content).toBe('later')
+    await later.close()
+  })
+
+  test.each([false, true])('is made again above all that it had, full: %s', async (full) => {
+    const world = await givenGrant()
+    const at = holderPlace()
+    await (await hold(world, at)).close()
+    rmSync(at.directory, { recursive: true })
+    for (let n = 0; n < 20; n += 1) await put(world.granter, `/more/${n}.md`)
+    await sync(world.granter)
+    // Makes a new start.
+    await giveMore(world.granter, 'reader')
+    const again = await hold(world, { ...at, full })
+    expect(await contentsOf(again)).toEqual(await contentsOf(world.granter.store))
+    await again.close()
+  })
+
+  test.each([false, true])(
+    'is not made again from a remote that was rolled back, full: %s',
+    async (full) => {
+      const world = await givenGrant()
+      const at = holderPlace()
+      const before = git(['rev-parse', 'main'], world.url).trim()
+      const store = await hold(world, at)
+      await writeAs(store, create('/sent.md', 'sent'))
+      await syncHolder(store)
+      await store.close()
+      rmSync(at.directory, { recursive: true })
+      git(['update-ref', 'refs/heads/main', before], world.url)
+      await expect(hold(world, { ...at, full })).rejects.toMatchObject({ code: 'rolled_back' })
+      expect(readdirSync(dirname(at.directory))).toEqual(['state'])
+    },
+  )
+
+  test('is opened by no other grant', async () => {
+    const world = await givenGrant()
+    const at = holderPlace()
+    await (await hold(world, at)).close()
+    const other = await giveMore(world.granter)
+    const elsewhere = await givenGrant()
+    for (const grant of [other.grant, elsewhere.grant]) {
+      await expect(hold({ ...world, grant }, at)).rejects.toMatchObject({
+        code: 'wrong_key',
+        message: expect.stringContaining('the clone of another grant'),
+      })
+    }
+    await (await hold(world, at)).close()
+  })
+})

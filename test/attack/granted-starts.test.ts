@@ -179,6 +179,22 @@ test('a start of another device that lacks a redaction is removed by any sync', 
   expect(refs()).not.toContain(refOf('start', text))
 })
 
+test('a start of its own that lacks a redaction is made again if it was put back', async () => {
+  const other = await joinClone(clone, remote)
+  const { text } = await give()
+  await sync(other)
+  const [old, kept] = [blobAt('start', text), await put(other, '/a.md', 'secret')]
+  await put(other, '/a.md', 'fine')
+  await other.store.as(author).redact({ select: { versionIds: [kept] }, reason: 'legal' })
+  await sync(other)
+  expect(refs()).not.toContain(refOf('start', text))
+  showBytes(refOf('start', text), old)
+  expect((await sync(clone)).grants).toMatchObject({ isRefreshed: true })
+  const { granterKey } = parseGrant(text)
+  const keys = keysIn(text)
+  expect(keys && openStart(blobAt('start', text), keys, granterKey).redacted).toHaveLength(1)
+})
+
 test('a start of another device that is older than one seen before is removed', async () => {
   const other = await joinClone(clone, remote)
   const { text } = await give(other)

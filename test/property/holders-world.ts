@@ -106,7 +106,7 @@ export class HoldersWorld {
   readonly given: Given[] = []
   /** How often a holder's clone has begun anew. */
   begun = 0
-  /** After a day something may be based on versions that are older than the floor of a start. */
+  /** After a day, merges may need versions below the floor of a start: none begins from it. */
   #isOld = false
   /** Whether the first device has redacted something that the remote does not know of. */
   #hasRedacted = false
@@ -240,7 +240,7 @@ export class HoldersWorld {
       const isEnded = holder.given.known !== undefined
       const mayRefuse: readonly ErrorCode[] = [
         ...(isEnded ? (['grant_expired', 'permission_denied', 'wrong_key'] as const) : []),
-        ...(this.#mayWait(holder.given) ? (['history_needed'] as const) : []),
+        ...(this.#behind.has(holder.given.giver) ? (['history_needed'] as const) : []),
       ]
       if (!hasCode(error, ...mayRefuse)) throw error
       holder.refused = error.code
@@ -267,14 +267,10 @@ export class HoldersWorld {
       this.holders.push({ given, place, store, ...rest })
     } catch (error) {
       const isEnded = given.known !== undefined && hasCode(error, 'grant_expired', 'not_found')
-      const waits = this.#mayWait(given) && hasCode(error, 'history_needed', 'not_found')
+      const isDue = this.#isOld || this.#behind.has(given.giver)
+      const waits = isDue && hasCode(error, 'history_needed', 'not_found')
       if (!isEnded && !waits) throw error
     }
-  }
-
-  /** Whether a holder may need a start that its granter has not made yet. */
-  #mayWait({ giver }: Given): boolean {
-    return this.#isOld || this.#behind.has(giver)
   }
 
   async #rotate(): Promise<void> {

@@ -146,8 +146,11 @@ test('a sync makes a start again after an hour, 256 commits, or a loss', async (
   expect(paths(open(text))).toEqual(['/a.md', '/b.md', '/c.md'])
   for (let at = 0; at < 256; at += 1) await put(clone, '/many.md', `${at}`)
   expect((await sync()).grants).toMatchObject({ isRefreshed: true, wereLost: false })
-  for (const ref of refs()) git(['update-ref', '-d', ref], remote)
-  expect((await sync()).grants).toMatchObject({ isRefreshed: true, wereLost: true })
+  for (const lost of [...refs().map((ref) => [ref]), refs()]) {
+    for (const ref of lost) git(['update-ref', '-d', ref], remote)
+    expect((await sync()).grants).toMatchObject({ isRefreshed: true, wereLost: true })
+    expect(refs()).toHaveLength(2)
+  }
   expect(paths(open(text))).toContain('/many.md')
   expect((await sync()).grants).toBeUndefined()
 })

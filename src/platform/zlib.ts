@@ -38,7 +38,9 @@ export function inflateStart(deflated: Uint8Array, size: number): Inflated | und
     if (error instanceof Error && 'code' in error && error.code === 'Z_BUF_ERROR') return undefined
     throw error
   }
-  return withInfo(result)
+  const inflated = withInfo(result)
+  if (inflated.body.length > size) throw new Error('a stream inflates to more than it declares')
+  return inflated
 }
 
 /** The result of zlib with `info`, which its types do not declare. */

@@ -1,26 +1,23 @@
 // The bundle of `gitlocket/web` in a browser: a page opens a store with a grant, reads, writes and
 // searches, and loads a limited number of bytes.
 
-import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { withGuard } from '../../src/store/guard/guard.ts'
+import { answersBundle, expectAnswers } from '../support/answers-bundle.ts'
 import { browserOfFile, chromiumHere } from '../support/browser.ts'
 import { sync } from '../support/clones.ts'
-import type { Fault } from '../support/git-server.ts'
-import { patience } from '../support/patience.ts'
 import { author } from '../support/stores.ts'
+import { openPage, pageWith, startSite } from '../support/web-site.ts'
 import { servedGrant } from '../support/web-stores.ts'
 
 const browser = browserOfFile()
-const bundle = fileURLToPath(new URL('../../dist/web/', import.meta.url))
 /** Gzipped, with the WebAssembly, and the guard's patterns for writing: 220 and 260 kB. */
 const readingBytesMax = 220_000
 const writingBytesMax = 260_000
 
-test.runIf(chromiumHere)(
-  'a page reads and writes, and loads no more than it needs',
+test.skipIf(chromiumHere.missing)(
+  `a page reads and writes, and loads no more than it needs${chromiumHere.note}`,
   { tags: 'slow' },
   async () => {
     const world = await servedGrant()
@@ -28,15 +25,11 @@ test.runIf(chromiumHere)(
     await world.granter.store.as(author).settings.update({ metadata: withGuard({}, true) })
     await sync(world.granter)
     const loaded = new Map<string, number>()
-    world.server.fault = serving(loaded)
-    const context = await (await browser()).newContext()
-    context.setDefaultTimeout(patience.timeout)
-    onTestFinished(() => context.close())
-    const page = await context.newPage()
-    const problems: string[] = []
-    page.on('pageerror', ({ message }) => problems.push(message))
+    world.server.fault = pageWith(undefined, (name, bytes) => {
+      loaded.set(name, gzipSync(bytes, { level: 9 }).length)
+    })
     const { url } = world.server
-    await page.goto(new URL('/', url).href)
+    const { page, problems } = await openPage(await browser(), new URL('/', url).href)
 
     const asked = JSON.stringify({ url, grant: world.grant })
     const read = await page.evaluate(`(async () => {
@@ -69,26 +62,19 @@ test.runIf(chromiumHere)(
   },
 )
 
-/** Serves a page and the bundle at the origin of the git host, and notes the requested files. */
-function serving(loaded: Map<string, number>): Fault {
-  return ({ url = '' }, response) => {
-    if (url === '/') {
-      response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html>')
-      return true
-    }
-    if (url === '/favicon.ico') {
-      response.writeHead(204).end()
-      return true
-    }
-    const [, name] = /^\/gitlocket\/([\w.-]+)$/.exec(url) ?? []
-    if (name === undefined) return false
-    const bytes = readFileSync(`${bundle}${name}`)
-    loaded.set(name, gzipSync(bytes, { level: 9 }).length)
-    const type = name.endsWith('.js') ? 'text/javascript' : 'application/wasm'
-    response.writeHead(200, { 'content-type': type }).end(bytes)
-    return true
-  }
-}
+test.skipIf(chromiumHere.missing)(
+  `the ports and the cryptography give the known answers in a page${chromiumHere.note}`,
+  { tags: 'slow' },
+  async () => {
+    const { page } = await openPage(await browser(), await startSite(await answersBundle()))
+    await expectAnswers(
+      await page.evaluate(`(async () => {
+        const { checkKnownAnswers } = await import('/gitlocket/web.js')
+        return checkKnownAnswers()
+      })()`),
+    )
+  },
+)
 
 function sizeOf(loaded: ReadonlyMap<string, number>): number {
   return [...loaded.values()].reduce((sum, bytes) => sum + bytes, 0)

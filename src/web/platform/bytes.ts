@@ -99,6 +99,12 @@ function compareBytes(a: Uint8Array, b: Uint8Array): -1 | 0 | 1 {
   return a.length < b.length ? -1 : 1
 }
 
+/** The number, which is refused rather than cut off, as by Node. */
+function within<N extends number | bigint>(value: N, max: N): N {
+  if (value < 0 || value > max) throw new RangeError(`${value} is not from 0 to ${max}`)
+  return value
+}
+
 class WebBytes extends Uint8Array<ArrayBufferLike> implements BytesType {
   #view: DataView | undefined
 
@@ -191,32 +197,32 @@ class WebBytes extends Uint8Array<ArrayBufferLike> implements BytesType {
   }
 
   writeUInt8(value: number, at = 0): number {
-    this.#numbers.setUint8(at, value)
+    this.#numbers.setUint8(at, within(value, 0xff))
     return at + 1
   }
 
   writeUInt16BE(value: number, at = 0): number {
-    this.#numbers.setUint16(at, value)
+    this.#numbers.setUint16(at, within(value, 0xffff))
     return at + 2
   }
 
   writeUInt16LE(value: number, at = 0): number {
-    this.#numbers.setUint16(at, value, true)
+    this.#numbers.setUint16(at, within(value, 0xffff), true)
     return at + 2
   }
 
   writeUInt32BE(value: number, at = 0): number {
-    this.#numbers.setUint32(at, value)
+    this.#numbers.setUint32(at, within(value, 0xffff_ffff))
     return at + 4
   }
 
   writeUInt32LE(value: number, at = 0): number {
-    this.#numbers.setUint32(at, value, true)
+    this.#numbers.setUint32(at, within(value, 0xffff_ffff), true)
     return at + 4
   }
 
   writeBigUInt64BE(value: bigint, at = 0): number {
-    this.#numbers.setBigUint64(at, value)
+    this.#numbers.setBigUint64(at, within(value, 0xffff_ffff_ffff_ffffn))
     return at + 8
   }
 }

@@ -9,6 +9,8 @@ const chunkBytesMax = 65_536
 const storedBytesMax = 65_535
 /** The input is used up. */
 const BUFFER_ERROR = -5
+/** The header of a stream with the largest window. */
+const largestWindow = Uint8Array.of(0x78, 0x01)
 const table = Uint32Array.from({ length: 256 }, (_, byte) => {
   let value = byte
   for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? (value >>> 1) ^ 0xedb8_8320 : value >>> 1
@@ -72,11 +74,21 @@ export function inflateStart(deflated: Uint8Array, size: number): Inflated | und
     if (total > size) throw new Error('a stream inflates to more than it declares')
     parts.push(part)
   }
+  const stream = plain(deflated)
+  const replaced = hasSmallWindow(stream) ? largestWindow.length : 0
+  if (replaced > 0) inflator.push(largestWindow, false)
   // Not told that this is the end: a stream that continues would be taken for a whole one.
-  inflator.push(plain(deflated), false)
+  inflator.push(stream.subarray(replaced), false)
   if (!inflator.ended || inflator.err === BUFFER_ERROR) return undefined
   if (inflator.err !== 0) throw new Error('a stream is damaged')
-  return { body: concatBytes(...parts), length: inflator.strm.next_in }
+  return { body: concatBytes(...parts), length: replaced + inflator.strm.next_in }
+}
+
+/** Unlike pako, the zlib of git and Node copies from farther back than the header allows. */
+function hasSmallWindow([first = 0, second = 0]: Uint8Array): boolean {
+  const isHeader = (first & 15) === 8 && (first * 256 + second) % 31 === 0
+  const needsDictionary = (second & 32) !== 0
+  return isHeader && !needsDictionary && first < 0x78
 }
 
 function plain(bytes: Uint8Array): Uint8Array {

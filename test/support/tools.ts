@@ -24,6 +24,9 @@ const packages = {
   codex: 'the npm package @openai/codex',
   gemini: 'the npm package @google/gemini-cli',
   opencode: 'the npm package opencode-ai',
+  workerd: 'the npm package workerd',
+  deno: 'the npm package deno',
+  bun: 'the npm package bun',
 } as const
 
 type Tool = keyof typeof packages

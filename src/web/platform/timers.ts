@@ -9,26 +9,22 @@ export function inBackground(run: () => void, ms: number): Timer {
   return setTimeout(run, ms)
 }
 
-const waiting: (() => void)[] = []
-let wake: (() => void) | undefined
-
+/**
+ * A timer of zero waits for milliseconds once it is nested; a message does not. Each call has a
+ * channel of its own: in Workers, one ends with the request that made it.
+ */
 export function afterOthers(run: () => void): void {
-  waiting.push(run)
-  wake ??= makeWake()
-  wake()
-}
-
-function runNext(): void {
-  waiting.shift()?.()
-}
-
-/** A timer of zero waits for milliseconds once it is nested; a message does not. */
-function makeWake(): () => void {
-  if (typeof MessageChannel === 'undefined') return () => void setTimeout(runNext, 0)
+  if (typeof MessageChannel === 'undefined') {
+    setTimeout(run, 0)
+    return
+  }
   const { port1, port2 } = new MessageChannel()
-  port1.addEventListener('message', runNext)
+  port1.addEventListener('message', () => {
+    port1.close()
+    run()
+  })
   port1.start()
-  return () => port2.postMessage(undefined)
+  port2.postMessage(undefined)
 }
 
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {

@@ -153,7 +153,8 @@ export class PagedIndex implements ObjectIndex {
   /** Compares `oid` with the oid at `position`. */
   #compare(oid: Bytes, position: number): number {
     const { names, at } = this.#names(position)
-    return compareOids(oid, 0, names, at)
+    // In this order: Deno takes an end in a longer second one for one behind the first.
+    return -compareOids(names, at, oid, 0)
   }
 
   /**

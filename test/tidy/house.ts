@@ -9,7 +9,7 @@ import type { SourceFile } from './source.ts'
 const limits = {
   'lines of src': 118_500,
   'files of src': 726,
-  'lines of test and scripts': 140_200,
+  'lines of test and scripts': 140_500,
   'percent of lines in src that are statements, at least': 50,
   'files of src with one importer': 182,
   'files of src of at most 40 lines': 57,

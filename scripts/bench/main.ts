@@ -13,6 +13,7 @@ import { measureProcesses } from './sections/processes.ts'
 import { measureReads } from './sections/reads.ts'
 import { measureServer } from './sections/server.ts'
 import { measureSync } from './sections/sync.ts'
+import { measureWeb } from './sections/web.ts'
 import { measureWrites } from './sections/writes.ts'
 import { digits } from './statistics.ts'
 
@@ -24,6 +25,7 @@ const measure: Readonly<Record<SectionName, (context: Context) => Promise<Sectio
   history: measureHistory,
   server: measureServer,
   flat: measureFlat,
+  web: measureWeb,
 }
 
 interface Start {

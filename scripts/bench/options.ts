@@ -83,6 +83,7 @@ export const sectionNames = [
   'history',
   'server',
   'flat',
+  'web',
 ] as const
 export type SectionName = (typeof sectionNames)[number]
 

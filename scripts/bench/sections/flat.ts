@@ -27,7 +27,7 @@ export async function measureFlat(context: Context): Promise<Section> {
     context.log(`a history of ${commits} commits, for sandboxes`)
     const directory = context.directory(`flat-${commits}`)
     const history = await makeHistory(directory, { memories: sandbox.memories, commits })
-    const { read, clone, end } = await contendersOf(history, directory)
+    const { read, clone, end } = await shareByGrant(history, directory)
     reads.push(read)
     clones.push(clone)
     ends.push(end)
@@ -59,7 +59,11 @@ function spread(measured: readonly Measured[]): number {
   return Math.max(...all) / Math.min(...all)
 }
 
-async function contendersOf(history: History, directory: string) {
+/**
+ * A remote with the store, a grant to it in a file, and readers of one memory, in an empty home
+ * directory each. Call `end` after the last one.
+ */
+export async function shareByGrant(history: History, directory: string) {
   const remote = join(directory, 'remote.git')
   run('git', ['init', '--quiet', '--bare', '--initial-branch=main', remote], { cwd: directory })
   const grant = join(directory, 'grant')
@@ -71,15 +75,19 @@ async function contendersOf(history: History, directory: string) {
   const host = spawn(process.execPath, [hostModule, remote, '127.0.0.1'])
   const [line] = await once(host.stdout, 'data')
   const url = String(line).trim()
-  const [path = ''] = pathsOf(history.size)
   const home = join(directory, 'home')
-  const fresh = (...words: readonly string[]): Buffer => {
+  const fresh = (program: string, ...words: readonly string[]): Buffer => {
     rmSync(home, { recursive: true, force: true })
     mkdirSync(home)
     const env = { GITLOCKET_GRANT_FILE: grant, GITLOCKET_REMOTE: url }
-    return run(words[0] ?? '', words.slice(1), { cwd: home, env })
+    return run(program, words, { cwd: home, env })
   }
+  const [path = ''] = pathsOf(history.size)
   return {
+    url,
+    grant,
+    path,
+    fresh,
     read: { name: 'gitlocket', take: () => fresh(process.execPath, commandLine, 'cat', path) },
     clone: {
       name: 'git clone --depth 1',

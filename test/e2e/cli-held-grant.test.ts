@@ -5,11 +5,12 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDefaultStore } from '../../src/index.ts'
 import { bareRemote } from '../support/clones.ts'
-import { makeCertificate, startGitServer } from '../support/git-server.ts'
+import { fetching, makeCertificate, on, startGitServer } from '../support/git-server.ts'
 import { startProxy } from '../support/proxy.ts'
+import { fillDisk, isRoot, mountDisk, unmountDisk } from '../support/small-disk.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
 import { ended, type Home, newHome, newHomeWithStore } from './cli-process.ts'
@@ -252,7 +253,35 @@ test('a mistyped grant and a missing address say what to do, without the text', 
   }
 })
 
+test.skipIf(!isRoot)('reads on a full disk (as root, who may mount)', async ({ skip }) => {
+  const { holder } = await given()
+  const place = temporaryDirectory()
+  if (!mountDisk(place, '4m')) skip('no disk may be mounted here')
+  onTestFinished(() => unmountDisk(place))
+  const at = { HOME: place }
+  expect((await holder.call(['cat', 'notes/a.md'], at)).stdout).toBe('first')
+  fillDisk(join(place, 'filler'))
+  expect((await holder.call(['write', 'c.md', '--text', 'c'], at)).exitCode).toBe(9)
+  const { stdout, exitCode } = await holder.call(['cat', 'notes/a.md'], at)
+  expect([stdout, exitCode]).toEqual(['first', 0])
+})
+
 describe('programs that run on', () => {
+  test('a tool ends at SIGTERM while a remote does not answer to the first fetch', async () => {
+    const { holder, remote } = await given()
+    let asked: () => void = () => undefined
+    const isAsked = new Promise<void>((resolve) => {
+      asked = resolve
+    })
+    const server = await startGitServer({ repository: remote, fault: on(fetching, () => asked()) })
+    holder.variables['GITLOCKET_REMOTE'] = server.url
+    const child = holder.start(['tool', '--stream'])
+    const done = ended(child)
+    await isAsked
+    child.kill('SIGTERM')
+    expect((await done).exitCode).toBe(130)
+  })
+
   test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
     'a tool sends before it ends at %s',
     async (signal) => {

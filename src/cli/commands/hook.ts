@@ -127,7 +127,7 @@ async function withStore<T>(
   const { storeDirectory: directory, stateDirectory, grant } = environment
   if (grant !== undefined) {
     const { openByGrant } = await import('../store/granted.ts')
-    return closing(await openByGrant(context, grant, signal), work)
+    return closing(await openByGrant(context, grant, { signal }), work)
   }
   const identity = findIdentity(environment)
   if (identity === undefined) throw new StoreError('not_a_store', 'There is no store yet')

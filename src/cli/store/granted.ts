@@ -6,6 +6,7 @@ import { formatId } from '../../format/id.ts'
 import type { NamedGrant } from '../../home/grant.ts'
 import { HeldGrant } from '../../keys/held-grant.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
+import type { GrantedOptions } from '../../store/open-granted.ts'
 import { CommandError, type Context } from '../call/command.ts'
 import { remoteAccess } from '../machine/remote-access.ts'
 
@@ -13,7 +14,7 @@ import { remoteAccess } from '../machine/remote-access.ts'
 export async function openByGrant(
   context: Context,
   grant: NamedGrant,
-  signal?: AbortSignal,
+  shown: Pick<GrantedOptions, 'signal' | 'progress' | 'transfer'>,
 ): Promise<MemoryStore> {
   const { storeDirectory: directory, stateDirectory } = context.environment
   // Loaded on demand: most processes have no grant.
@@ -21,7 +22,7 @@ export async function openByGrant(
   const access = remoteAccess(context)
   try {
     const places = { directory, stateDirectory }
-    return await openGranted({ ...grant, ...places, access, ...(signal && { signal }) })
+    return await openGranted({ ...grant, ...places, access, ...shown })
   } catch (error) {
     throw (
       withHint(error, 'invalid_identity', 'Copy the whole text that `grant give` has shown') ??

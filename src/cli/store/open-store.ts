@@ -110,10 +110,13 @@ type Accepting = Pick<OpenOptions, 'acceptRolledBack'>
 /** Opens the store of an engine if it is named so, or else the one in its directory. */
 async function open(context: Context, accepting: Accepting) {
   const { environment } = context
-  if (environment.grant !== undefined) {
+  const { grant } = environment
+  if (grant !== undefined) {
     const { openByGrant } = await import('./granted.ts')
     checkIsDirectory(environment.storeDirectory)
-    const store = await openByGrant(context, environment.grant)
+    const store = await withProgress(context, 'Fetching the memories', (shown) =>
+      openByGrant(context, grant, shown),
+    )
     return { store, leave: async () => undefined }
   }
   const identity = await checkCanOpen(context)

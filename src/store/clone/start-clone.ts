@@ -15,7 +15,6 @@ import type {
   TransferProgress,
 } from '../../transport/remote-access.ts'
 import { containsRecord } from '../commits/ancestors.ts'
-import type { SeenHead } from '../local/remote-state-file.ts'
 import { GrantedFiles } from '../session/granted.ts'
 import {
   environmentOf,
@@ -99,6 +98,9 @@ async function fetchInto(
   const { storeId, identity } = held
   const fetch = new StartFetch(held, { storeId, identity, access, transfer }, placeOf(objects))
   const files = new GrantedFiles(options)
+  // Read before the fetch: another process may make the clone during it, and see more.
+  const { seenRemotes } = await localFiles(options, storeId)
+  const seen = await seenRemotes.find('origin', access.url)
   if (options.full === true) {
     const { head, wraps } = await fetch.fetchFirst(true)
     const bytes = fetch.readBlob(wraps, wrapsBytesMax)
@@ -107,28 +109,20 @@ async function fetchInto(
     const { epochs } = await fetch.sourceAt(head)
     const source = { objects, storeId, epochs }
     const { snapshot } = await verifyHistory(source, head, { signal, progress })
-    await checkShown(options, storeId, (seen) => inSlices(containsRecord(source, head, seen)))
+    if (seen && !(await inSlices(containsRecord(source, head, seen)))) throw lacksSeenError()
     return snapshot
   }
   const { snapshot, start, records, wrapsBytes, startBytes } = await fetch.fetch()
-  await checkShown(options, storeId, async ({ height, record }) => {
-    return height < start.state.height || records.has(toHex(record))
-  })
+  const isAbove = seen !== undefined && seen.height >= start.state.height
+  if (isAbove && !records.has(toHex(seen.record))) throw lacksSeenError()
   await files.keepWraps(wrapsBytes)
   await files.keepStart(startBytes)
   return snapshot
 }
 
-/** A clone that was here before, and was deleted, may have seen more of the remote. */
-async function checkShown(
-  options: StartCloneOptions,
-  storeId: string,
-  contains: (seen: SeenHead) => Promise<boolean>,
-): Promise<void> {
-  const { seenRemotes } = await localFiles(options, storeId)
-  const seen = await seenRemotes.find('origin', options.access.url)
-  if (seen === undefined || (await contains(seen))) return
-  throw new StoreError(
+/** A clone that was here before, and was deleted, has seen more of the remote. */
+function lacksSeenError(): StoreError {
+  return new StoreError(
     'rolled_back',
     'The remote lacks changes that it has shown to an earlier clone on this machine: it was ' +
       'rolled back, or shows different histories to different clones',

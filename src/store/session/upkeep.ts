@@ -69,8 +69,8 @@ export class Upkeep {
   }
 
   /**
-   * What a reader may not do, or cannot while another process holds the lock or once the store is
-   * deleted, loses nothing.
+   * What a reader may not do, or cannot while another process holds the lock, on a full disk, or
+   * once the store is deleted, loses nothing.
    */
   async #leave(): Promise<void> {
     const state = this.#state
@@ -79,7 +79,7 @@ export class Upkeep {
       await objects.renew?.()
       await state.alone(() => state.local.leave(this.#durable, state.snapshot, state.history))
     } catch (error) {
-      if (hasCode(error, 'locked', 'storage_denied', 'not_a_store')) return
+      if (hasCode(error, 'locked', 'storage_denied', 'storage_full', 'not_a_store')) return
       // An engine that does not answer keeps the earlier files.
       if (objects.renew === undefined || !hasCode(error, 'storage_failed', 'not_found')) throw error
     }

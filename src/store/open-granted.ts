@@ -6,19 +6,22 @@ import { systemRandom } from '../crypto/random.ts'
 import { systemDisk } from '../disk/system-disk.ts'
 import { hasCode } from '../errors.ts'
 import { createDiskObjectStore } from '../git/disk-store/disk-object-store.ts'
-import type { RemoteOptions, TransferProgress } from '../transport/remote-access.ts'
+import type { RemoteAccess, RemoteOptions, TransferProgress } from '../transport/remote-access.ts'
+import { openHeadKeyring } from './access/authority.ts'
 import { StagedClone } from './clone/staged-clone.ts'
 import { cloneFromStart, type GrantAtRemote, noteShown, parseGrantAt } from './clone/start-clone.ts'
 import type { MemoryStore } from './memory-store.ts'
 import { openStore } from './open.ts'
 import { checkPlaces, checkText } from './request-check.ts'
 import { GrantedFiles } from './session/granted.ts'
+import { openObjects } from './session/objects-of.ts'
 import {
   localFiles,
   type OpenOptions,
   storageOf,
   type StorePlaces,
 } from './session/open-options.ts'
+import { getHead } from './session/store-id.ts'
 
 export interface GrantedOptions
   extends
@@ -50,23 +53,28 @@ export async function openGranted(options: GrantedOptions): Promise<MemoryStore>
   const at = await parseGrantAt(grant, url, access)
   const opening = checkPlaces({ ...others, identity: at.held.identity })
   const { disk = systemDisk, directory } = opening
-  if (disk.list(directory).length > 0) return openKept(opening, at)
+  if (disk.list(directory).length > 0) return openKept(opening, at, access)
   try {
     return await begin(opening, at, { access, transfer, full })
   } catch (error) {
     if (!hasCode(error, 'store_exists')) throw error
     // Another process of this machine has made the clone in the meantime.
-    return openKept(opening, at)
+    return openKept(opening, at, access)
   }
 }
 
-async function openKept(opening: OpenOptions, { held, url }: GrantAtRemote): Promise<MemoryStore> {
+async function openKept(
+  opening: OpenOptions,
+  { held, url }: GrantAtRemote,
+  access: RemoteOptions | undefined,
+): Promise<MemoryStore> {
   const files = new GrantedFiles(opening)
   held.findKept = () => files.findWraps()
   files.learn(held)
   const { seenRemotes } = await localFiles(opening, held.storeId)
   held.isOver = await seenRemotes.isGrantOver()
-  return atAddress(await openStore(opening), url)
+  const reached = { signal: opening.signal, ...access, url }
+  return atAddress(await openMended(opening, held.storeId, reached), url)
 }
 
 /** An earlier clone, which was deleted, may have left an anchor at a change that it never sent. */
@@ -89,6 +97,33 @@ async function begin(
   })
   await noteShown(opening, held.storeId, url, verified.head)
   return openStore({ ...opening, verified, acceptRolledBack: true })
+}
+
+/** Opens a clone, even if its start is needed for that, and damaged. */
+async function openMended(
+  opening: OpenOptions,
+  storeId: string,
+  access: RemoteAccess,
+): Promise<MemoryStore> {
+  try {
+    return await openStore(opening)
+  } catch (error) {
+    if (!hasCode(error, 'start_malformed', 'object_missing')) throw error
+    // Loaded on demand: few disks damage a file.
+    const { mendStart } = await import('./clone/mend-start.ts')
+    const { identity } = opening
+    const objects = await openObjects(opening)
+    try {
+      const unlock = { type: 'identity', identity } as const
+      const { epochs } = await openHeadKeyring(objects, storeId, unlock, getHead(objects))
+      const granted = new GrantedFiles(opening)
+      const clone = { objects, storeId, epochs, identity, granted }
+      if (!(await mendStart(clone, access))) throw error
+    } finally {
+      await objects.close()
+    }
+    return openStore(opening)
+  }
 }
 
 /** The clone syncs with the remote that its user names now. */

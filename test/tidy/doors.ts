@@ -115,6 +115,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'fetch-into',
     'staged-clone',
     'fetch-all',
+    'mend-start',
     'start-clone',
     'start-fetch',
   ],

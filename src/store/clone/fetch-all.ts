@@ -4,8 +4,8 @@
 
 import type { WorkOptions } from '../../async.ts'
 import { equalBytes, toHex } from '../../bytes.ts'
-import { StoreError } from '../../errors.ts'
-import { formatId } from '../../format/id.ts'
+import { hasCode, StoreError } from '../../errors.ts'
+import { deviceIdOf, formatId } from '../../format/id.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { connectFetch } from '../../transport/fetch.ts'
 import type { RemoteOptions, TransferProgress } from '../../transport/remote-access.ts'
@@ -103,17 +103,27 @@ async function verifyAgainst(
   head: Oid,
   options: WorkOptions,
 ): Promise<Snapshot> {
-  const { snapshot: said } = beginning
-  const whole = await verifyHistory(source, said.head.commit, options)
-  refuseFalse(beginning, findDifference(said, whole.snapshot))
+  const said = findSaid(beginning)
+  const whole = said && (await verifyHistory(source, said.head.commit, options)).snapshot
+  if (said && whole) refuseFalse(session, findDifference(said, whole))
   // Otherwise something was merged that is based on an older version, or redacted.
   const snapshot =
-    (await verifyDescent(source, whole.snapshot, head, options)) ??
+    (whole && (await verifyDescent(source, whole, head, options))) ??
     (await verifyHistory(source, head, options)).snapshot
   // An earlier state may have been believed before this one, and changes been built on it.
   const now = await session.reading((at) => (at.head.commit === head ? at : undefined))
-  if (now !== undefined) refuseFalse(beginning, findDifference(now, snapshot))
+  if (now !== undefined) refuseFalse(session, findDifference(now, snapshot))
   return snapshot
+}
+
+/** Undefined if the kept start is damaged: the state at our head was made from it, too. */
+function findSaid(beginning: CloneBeginning): Snapshot | undefined {
+  try {
+    return beginning.snapshot
+  } catch (error) {
+    if (hasCode(error, 'start_malformed')) return undefined
+    throw error
+  }
 }
 
 /**
@@ -136,9 +146,9 @@ export function beginsElsewhereError(): StoreError {
   return new StoreError('ref_conflict', 'Another process has changed where this clone begins')
 }
 
-function refuseFalse({ deviceId }: CloneBeginning, problem: string | undefined): void {
-  if (problem === undefined) return
-  const device = formatId('device', deviceId)
+function refuseFalse({ identity }: StoreSession, problem: string | undefined): void {
+  if (problem === undefined || identity.grant === undefined) return
+  const device = formatId('device', deviceIdOf(identity.grant.granterKey))
   throw new StoreError(
     'start_false',
     `The device ${device}, which gave the grant of this clone, has described a state that the ` +

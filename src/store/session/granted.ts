@@ -58,6 +58,19 @@ export class GrantedFiles {
     return openKept(source, this.#disk.readFile(this.#start), held)
   }
 
+  /** Whether this clone lacks both its earlier history and the start that tells where it begins. */
+  isDamaged(source: StoreSource, held: HeldAccess): boolean {
+    const kept = this.#disk.readFile(this.#start)
+    const isWhole = kept === undefined && source.objects.exchange.shallow().length === 0
+    if (isWhole || this.hasMoved(source, held)) return false
+    try {
+      return !hasObject(source.objects, openKept(source, kept, held).state.commit)
+    } catch (error) {
+      if (hasCode(error, 'start_malformed')) return true
+      throw error
+    }
+  }
+
   /** A start that takes the place of the kept one once the branch has moved to its state. */
   async keepNextStart(start: Uint8Array): Promise<void> {
     await makeDurableDirectory(this.#disk, this.#directory)
@@ -175,12 +188,22 @@ export class GrantedFiles {
 }
 
 function openKept(source: StoreSource, kept: Uint8Array | undefined, held: HeldAccess): Start {
-  if (kept === undefined) throw beforeBeginning()
-  return readStart(source, kept, held)
+  try {
+    if (kept === undefined) throw beforeBeginning()
+    return readStart(source, kept, held)
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    throw new StoreError(
+      'start_malformed',
+      'The start of this clone, a file that tells where its history begins, is damaged: ' +
+        '`gitlocket sync` fetches another one, or `gitlocket fetch --all` all of the history',
+      { cause: error },
+    )
+  }
 }
 
 /** Whether the history of the branch has the state of a start. */
-function isInBranch({ objects }: StoreSource, { state }: Start): boolean {
+export function isInBranch({ objects }: StoreSource, { state }: Start): boolean {
   const { head } = objects
   if (head === undefined || !hasObject(objects, state.commit)) return false
   try {

@@ -205,6 +205,10 @@ async function moveBoth(peer: Peer, author: Author): Promise<Moved> {
   if (sent !== undefined) return { ...nothingTaken, sent }
   // Imported here: loading the verifier and the merge takes about as long as pushing a change.
   const { receiveAndSend } = await import('./rounds.ts')
+  if (peer.session.beginning !== undefined) {
+    const { mendStartOf } = await import('../clone/mend-start.ts')
+    await mendStartOf(peer.session, accessOf(peer))
+  }
   return receiveAndSend(peer, sender, author)
 }
 

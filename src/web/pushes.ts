@@ -8,7 +8,12 @@ import type { AppliedChanges } from '../store/changes/apply.ts'
 import type { Author } from '../store/commits/commit-context.ts'
 import type { StoreSession } from '../store/session/session.ts'
 import type { Snapshot } from '../store/snapshot/snapshot.ts'
-import { isFailureOfRemote, type StoreSyncOptions, type SyncReport } from '../store/sync/report.ts'
+import {
+  type BegunAnew,
+  isFailureOfRemote,
+  type StoreSyncOptions,
+  type SyncReport,
+} from '../store/sync/report.ts'
 import type { TakenBack } from '../store/sync/take-back.ts'
 import type { RemoteOptions } from '../transport/remote-access.ts'
 
@@ -103,13 +108,15 @@ export class Pushes {
     const isWritten = settled.some((one) => {
       return one.status === 'fulfilled' && one.value.commit !== undefined
     })
-    const failure = isWritten ? await this.#send(before) : undefined
+    const { failure, replaced } = isWritten ? await this.#send(before) : nothingToSend
     for (const [index, { resolve, reject }] of commands.entries()) {
       const one = settled[index]
       if (one?.status === 'rejected') reject(one.reason)
       else if (one !== undefined) {
         // A change that changes nothing is as it was asked for.
-        if (failure === undefined || one.value.commit === undefined) resolve(one.value)
+        const { value } = one
+        if (value.commit === undefined) resolve(value)
+        else if (failure === undefined) resolve(asReplaced(value, replaced))
         else reject(failure)
       }
     }
@@ -124,26 +131,45 @@ export class Pushes {
     }
   }
 
-  /** Returns why the remote does not have the batch. */
-  async #send(before: Snapshot): Promise<unknown> {
+  async #send(before: Snapshot): Promise<SentBatch> {
     let isSent = false
     const willSend = (): void => {
       isSent = true
     }
     try {
-      await this.#sync({ willSend }).catch((error: unknown) => {
+      const { begunAnew } = await this.#sync({ willSend }).catch((error: unknown) => {
         // The remote may have it: a second round looks.
         if (isSent && isFailureOfRemote(error)) return this.#sync({ willSend })
         throw error
       })
-      return undefined
+      return { failure: undefined, replaced: begunAnew?.replaced }
     } catch (error) {
-      if (hasCode(error, 'history_needed')) return error
+      if (hasCode(error, 'history_needed')) return { failure: error, replaced: undefined }
       const { takeBack } = await import('../store/sync/take-back.ts')
       const left = await takeBack(this.#session, before).catch((): TakenBack => 'kept')
       this.#isKept ||= left === 'kept'
-      return left === 'sent' ? undefined : notSent(error, left, isSent)
+      const failure = left === 'sent' ? undefined : notSent(error, left, isSent)
+      return { failure, replaced: undefined }
     }
+  }
+}
+
+interface SentBatch {
+  /** Why the remote does not have it. */
+  readonly failure: unknown
+  readonly replaced: BegunAnew['replaced'] | undefined
+}
+
+const nothingToSend: SentBatch = { failure: undefined, replaced: undefined }
+
+/** A change whose own sync began anew has other ids than it was written with. */
+function asReplaced(applied: AppliedChanges, replaced: SentBatch['replaced']): AppliedChanges {
+  const [last] = applied.versionIds.flatMap((id) => replaced?.get(id) ?? []).slice(-1)
+  if (last === undefined) return applied
+  return {
+    commit: last.commit,
+    versionIds: applied.versionIds.flatMap((id) => replaced?.get(id)?.versionId ?? []),
+    memories: applied.memories.map((memory) => memory && replaced?.get(memory.versionId)?.memory),
   }
 }
 

@@ -87,6 +87,25 @@ test('T91: of a text from before its beginning: it begins anew', async () => {
   await store.close()
 })
 
+test('T91: of a text from before its beginning, met by a write: it has the ids sent', async () => {
+  const world = await servedGrant()
+  const { granter } = world
+  const store = await openWeb(world)
+  await granter.store.as(author).redact(redaction('/notes/1.md'))
+  await sync(granter)
+  const { commit, versionIds, memories } = await store.as(webAuthor).apply([
+    { type: 'create', path: '/mine.md', content: 'mine' },
+    { type: 'delete', path: '/notes/2.md' },
+  ])
+  await sync(granter)
+  expect(await granter.store.read('/mine.md')).toMatchObject(memories[0] ?? {})
+  expect(memories).toEqual([expect.objectContaining({ path: '/mine.md' }), undefined])
+  const sent = await granter.store.history.versions({ limit: 2 })
+  expect(new Set(versionIds)).toEqual(new Set(sent.data.map(({ versionId }) => versionId)))
+  expect(new Set(sent.data.map((version) => version.commit))).toEqual(new Set([commit]))
+  await store.close()
+})
+
 test('T91: of a text from before its beginning, without a new start: it is closed', async () => {
   const world = await servedGrant()
   const { granter, url } = world

@@ -23,8 +23,9 @@ import { type BuiltOn, type BuiltOnRedacted, findBuiltOn } from '../redaction/bu
 import { finishAnew } from '../session/finish-anew.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
-import type { LiveMemory } from '../snapshot/live-memory.ts'
+import { describeMemory, type LiveMemory } from '../snapshot/live-memory.ts'
 import { closureOf } from '../snapshot/object-closure.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
 import { Depth } from './fetch.ts'
 import {
   checkContains,
@@ -37,7 +38,12 @@ import { type LeftLine, planRepeats } from './redo.ts'
 import { noNewStartError } from './refusals.ts'
 import { seenAs } from './remote-history.ts'
 import { accessOf, noteFetches, type Peer } from './remote-state.ts'
-import { nothingMoved, type ReconcileResult } from './report.ts'
+import {
+  type BegunAnew,
+  nothingMoved,
+  type ReconcileResult,
+  type ReplacedVersion,
+} from './report.ts'
 
 interface BeganAnew {
   /** The head of the remote. */
@@ -142,7 +148,7 @@ function moving(
     }
     const epochs = new Map([...session.epochs, ...fetched.epochs])
     session.moveTo(fetched.snapshot, epochs)
-    const { objects, changes, mayRepeat } = await writeAgain(session, line, author, options.signal)
+    const { objects, ...again } = await writeAgain(session, line, author, options.signal)
     const { snapshot } = session
     const dead = await findDead(session, objects, options.signal)
     await clone.granted.keepNextStart(fetched.startBytes)
@@ -153,7 +159,7 @@ function moving(
     const erased = [...redacted].filter((id) => history.find(id) !== undefined).length
     session.moveTo(snapshot, epochs, fetched.beginning)
     const deviceId = formatId('device', fetched.beginning.deviceId)
-    const begunAnew = { deviceId, changes, mayRepeat }
+    const begunAnew = { deviceId, ...again }
     return {
       built: { snapshot, epochs, objects, dead },
       result: { ...nothingMoved, erased, received: fetched.records.size, begunAnew },
@@ -181,10 +187,8 @@ function findUnsent(
   })
 }
 
-interface WrittenAgain {
+interface WrittenAgain extends Omit<BegunAnew, 'deviceId'> {
   readonly objects: readonly NewObject[]
-  readonly changes: number
-  readonly mayRepeat: readonly BuiltOnRedacted[]
 }
 
 /** Writes each change again, merged by text with the present one, and moves the session. */
@@ -200,6 +204,7 @@ async function writeAgain(
   const renamed = new Map<string, string>()
   const line = { history, followed: new History(), contents: source, renamed }
   const mayRepeat: BuiltOnRedacted[] = []
+  const replaced = new Map<string, ReplacedVersion>()
   let changes = 0
   const slice = new TimeSlice(signal)
   for (const commit of commits) {
@@ -208,9 +213,25 @@ async function writeAgain(
     if (written.length === 0) continue
     changes += 1
     for (const object of written) made.set(object.oid, object)
-    mayRepeat.push(...copiesOf(session, history.rowsAt(commit.position), builtOn, renamed))
+    const rows = history.rowsAt(commit.position)
+    mayRepeat.push(...copiesOf(session, rows, builtOn, renamed))
+    for (const { memoryId, versionId } of rows) {
+      const found = findReplacing(session.snapshot, renamed.get(memoryId) ?? memoryId)
+      if (found !== undefined) replaced.set(formatId('version', versionId), found)
+    }
   }
-  return { objects: [...made.values()], changes, mayRepeat }
+  return { objects: [...made.values()], changes, mayRepeat, replaced }
+}
+
+function findReplacing({ current, head }: Snapshot, memoryId: string): ReplacedVersion | undefined {
+  const found = current.get(memoryId)
+  if (found === undefined) return undefined
+  const { versionId, live } = found
+  return {
+    commit: head.commit,
+    versionId: formatId('version', versionId),
+    memory: live && describeMemory(live),
+  }
 }
 
 /** The objects of the new commit; empty if its effect is here already. */

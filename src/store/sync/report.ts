@@ -15,6 +15,7 @@ import type { Conflict } from '../history/conflicts.ts'
 import type { MergeOutcome } from '../merge/plan.ts'
 import type { PendingDevice } from '../redaction/acknowledgement.ts'
 import type { BuiltOnRedacted } from '../redaction/built-on.ts'
+import type { MemoryInfo } from '../snapshot/live-memory.ts'
 import type { LateChange } from './refusals.ts'
 
 /** What an owner can repeat of the line of keyrings that a repair drops. */
@@ -112,6 +113,16 @@ export interface BegunAnew {
    * on a version that is redacted now. No redaction of that version finds them.
    */
   readonly mayRepeat: readonly BuiltOnRedacted[]
+  /** By the id that each version had before: what took its place. */
+  readonly replaced: ReadonlyMap<string, ReplacedVersion>
+}
+
+/** A version that was written again. */
+export interface ReplacedVersion {
+  readonly commit: string
+  readonly versionId: string
+  /** The memory that it left, if any. */
+  readonly memory: MemoryInfo | undefined
 }
 
 /** The commits that the remote accepted, and the bytes sent. */

@@ -44,11 +44,17 @@ export function serveRefs(
   return directory
 }
 
-/** After a purge it has another name: a fetch that began before must not go on. */
+/**
+ * After a purge it has another name: a fetch that began before must not go on. A purge leaves the
+ * directories of the one before, which are removed.
+ */
 function findServed(disk: Disk, ownDirectory: string): string {
   const caches = `${ownDirectory}/cache`
-  const found = disk.list(caches).find((name) => namePattern.test(name))
-  return `${caches}/${found ?? `served-${toHex(systemRandom(8))}`}`
+  const made = disk.list(caches).filter((name) => namePattern.test(name))
+  const found = made.find((name) => isServed(disk, `${caches}/${name}`))
+  if (found !== undefined) return `${caches}/${found}`
+  for (const name of made) disk.removeTree(`${caches}/${name}`)
+  return `${caches}/served-${toHex(systemRandom(8))}`
 }
 
 /** Whether no purge has removed the repository. */

@@ -77,13 +77,18 @@ test('begins anew, and writes each unsent change again as one change', async () 
   await redactBelow()
   const report = await syncHolder(held)
   const { deviceId } = await world.granter.store.status()
-  expect(report.begunAnew).toEqual({ deviceId, changes: 4, mayRepeat: [] })
+  expect(report.begunAnew).toMatchObject({ deviceId, changes: 4, mayRepeat: [] })
   expect(report.sent.commits).toBe(4)
   expect(report.builtOnRedacted).toEqual([])
   expect(await contentsOf(held)).toEqual(before)
   await sync(world.granter)
   const { data } = await world.granter.store.history.versions({ session: 'agent-2' })
   expect(data).toHaveLength(6)
+  const replacing = [...(report.begunAnew?.replaced.values() ?? [])]
+  const written = data.filter(({ path }) => path !== '/sent.md')
+  expect(new Set(replacing.map(({ versionId }) => versionId))).toEqual(
+    new Set(written.map(({ versionId }) => versionId)),
+  )
   const paths = ['/sent.md', '/one.md', '/two.md', '/notes/0.md', '/notes/1.md']
   expect(new Set(data.map(({ path }) => path))).toEqual(new Set(paths))
   await expectEqual(world, held)

@@ -176,7 +176,13 @@ export type { RemoteOptions } from './transport/remote-access.ts'
 export type { Redo, StoreSyncOptions, SyncOptions } from './store/sync/report.ts'
 export type { RemoteStatus } from './store/sync/remote-state.ts'
 export type { NewDevice } from './store/sync/report.ts'
-export type { BegunAnew, Sent, SettingsOutcome, SyncReport } from './store/sync/report.ts'
+export type {
+  BegunAnew,
+  ReplacedVersion,
+  Sent,
+  SettingsOutcome,
+  SyncReport,
+} from './store/sync/report.ts'
 export { joinTrail, syncTrail } from './store/audit/trail.ts'
 export type { TrailOptions } from './store/audit/trail.ts'
 export type { UndoRequest } from './store/revert/undo.ts'

@@ -8,7 +8,7 @@ export {
   memoryToolHandlers,
   memoryToolSchema,
 } from '../anthropic/memory-tool.ts'
-export type { BegunAnew } from '../store/sync/report.ts'
+export type { BegunAnew, ReplacedVersion } from '../store/sync/report.ts'
 export { openRemote } from './open-remote.ts'
 export type { RemoteKey, RemoteStoreOptions } from './open-remote.ts'
 export type { RemoteStore, RemoteSync } from './remote-store.ts'

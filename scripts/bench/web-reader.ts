@@ -17,5 +17,3 @@ const memory = await store.read(path)
 if (memory === undefined) throw new Error('There is no such memory')
 console.log(memory.content)
 await store.close()
-// The bundle gives way by a message channel, which keeps Node alive.
-process.exit(0)

@@ -1,6 +1,7 @@
 // T92: servers that share a database serve a store by git, each from its replica. The next answer
 // has the changes of other servers, and their revocations, redactions and deletions end the fetches
 // that are under way.
+// @module-tag slow
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { openRemote, type RemoteStore } from '../../src/web/web.ts'

@@ -1,6 +1,7 @@
 // T92: a client of the routes that serve stores by git, with a token of another store or another
 // kind, of a page that was not allowed, or with a body made to cost much, gets no byte of a store,
 // changes nothing, and keeps no process.
+// @module-tag slow
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'

@@ -1,5 +1,6 @@
 // The holder of a grant when something is redacted that is older than its clone: the clone begins
 // anew from the granter's newer start, by itself, and its unsent changes are written again.
+// @module-tag slow
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

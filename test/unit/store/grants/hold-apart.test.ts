@@ -1,5 +1,6 @@
 // The holder of a grant when others change the history so that its clone cannot follow at once:
 // redactions, new keys, merges with an older base. Its unsent changes are kept and readable.
+// @module-tag slow
 
 import { expect, test } from 'vitest'
 import { type MemoryStore, StoreError } from '../../../../src/index.ts'

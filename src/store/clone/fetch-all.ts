@@ -110,6 +110,9 @@ async function verifyAgainst(
   const snapshot =
     (whole && (await verifyDescent(source, whole, head, options))) ??
     (await verifyHistory(source, head, options)).snapshot
+  // A floor has the redactions of the newer state, too, since its history is without those texts.
+  const isKnown = said === undefined || isWithin(said.redacted, snapshot.redacted)
+  if (!isKnown) refuseFalse(session, 'its redactions')
   // An earlier state may have been believed before this one, and changes been built on it.
   const now = await session.reading((at) => (at.head.commit === head ? at : undefined))
   if (now !== undefined) refuseFalse(session, findDifference(now, snapshot))
@@ -160,11 +163,15 @@ function refuseFalse({ identity }: StoreSession, problem: string | undefined): v
 function findDifference(said: Snapshot, found: Snapshot): string | undefined {
   if (!equalBytes(said.keyring.record, found.keyring.record)) return 'its members'
   if (!isSame([settingsOf(said)], [settingsOf(found)])) return 'its settings'
-  if (!isSame([...said.redacted], [...found.redacted])) return 'its redactions'
+  if (!isWithin(found.redacted, said.redacted)) return 'its redactions'
   if (!isSame(devicesOf(said), devicesOf(found))) return 'the last changes of its devices'
   if (!isSame(grantsOf(said), grantsOf(found))) return 'its grants'
   const isSameContents = isSame(Array.from(said.current, textOf), Array.from(found.current, textOf))
   return isSameContents ? undefined : 'its memories'
+}
+
+function isWithin(some: ReadonlySet<string>, all: ReadonlySet<string>): boolean {
+  return [...some].every((one) => all.has(one))
 }
 
 function settingsOf({ settings }: Snapshot): string {

@@ -81,6 +81,10 @@ test('begins with a merge whose base is from before a redaction', async () => {
   expect(await contentsOf(late)).toMatchObject({ '/early.md': '/early.md', '/secret.md': 'clean' })
   await writeAs(late, create('/late.md'))
   await expectEqual(world, early, late)
+  // It began at the floor of the start, which is from before the redaction.
+  await syncHolder(late)
+  await late.history.fetchAll()
+  await late.maintenance.verify()
   await early.close()
   await late.close()
 })

@@ -17,7 +17,7 @@ const endings: readonly Ending[] = ['SIGKILL', 'SIGTERM', 'input']
 /** What SIGTERM may take: 10 s for the last sync, and the rest where many share two processors. */
 const endsWithinMs = 30_000
 /** Of a program that SIGTERM ended, at once or while it opened its store. */
-const terminatedCodes: readonly (number | undefined)[] = [143, 130]
+const terminatedCodes: ReadonlySet<number | undefined> = new Set([143, 130])
 
 export interface World {
   readonly root: string
@@ -149,7 +149,7 @@ export class Sandbox {
   #judgeEnd(home: Home, ended: Ended | undefined, since: number): void {
     const { journal, tally } = this.#world
     if (ended === undefined) return
-    const isTerminated = terminatedCodes.includes(ended.exitCode)
+    const isTerminated = terminatedCodes.has(ended.exitCode)
     const isEarly = isTerminated && journal.acknowledged(home, since).length === 0
     if (isEarly) tally.count('ended before they began')
     else if (ended.exitCode !== 0) tally.fail(home, ended)

@@ -182,13 +182,15 @@ describe.skipIf(noRam)(`the files of a killed edit${note}`, () => {
     { tags: 'slow' },
     async () => {
       const home = await homeWithMemory()
-      const editor = home.file('editor', '#!/bin/sh\necho "$1 $$" > started; exec sleep 600\n')
+      const note = 'cp "${1%/*}/used-by" users; echo "$1 $$" > started'
+      const editor = home.file('editor', `#!/bin/sh\n${note}; exec sleep 600\n`)
       const child = home.start(['edit', 'notes.md'], { EDITOR: `exec sh ${editor}` })
       const end = ended(child)
       const started = join(home.directory, 'started')
       await until(() => existsSync(started) && readFileSync(started, 'utf8').endsWith('\n'))
       const [path = '', sleeper] = readFileSync(started, 'utf8').trim().split(' ')
       const directory = dirname(path)
+      expect(readFileSync(join(home.directory, 'users'), 'utf8')).toContain(`"pid":${sleeper},`)
       onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
       child.kill('SIGKILL')
       child.stdout?.destroy()

@@ -6,6 +6,7 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Writable } from 'node:stream'
 import { StoreError, hasCode } from '../../errors.ts'
 import { attempt, textOf, writeSecretFile } from '../../home/files.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
@@ -110,7 +111,10 @@ function editText(
   })
 }
 
-/** Runs the editor through the shell, as git does: the variable may hold arguments. */
+/**
+ * Runs the editor through the shell, as git does: the variable may hold arguments. The shell waits
+ * until it is marked as a user of the file, and ends if this process is killed before that.
+ */
 function runEditor(
   context: Context,
   file: string,
@@ -118,9 +122,14 @@ function runEditor(
 ): Promise<void> {
   const editor = context.environment.editor ?? 'vi'
   return new Promise((resolve, reject) => {
-    const child = spawn('/bin/sh', ['-c', `${editor} "$@"`, editor, file], { stdio: 'inherit' })
+    const script = `read -r marked <&3 || exit; exec 3<&-\n${editor} "$@"`
+    const child = spawn('/bin/sh', ['-c', script, editor, file], {
+      stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
+    })
     const stop = context.interrupts.atExit(() => child.kill())
+    const [, , , marked] = child.stdio
     if (child.pid !== undefined) useBy(child.pid)
+    if (marked instanceof Writable) marked.on('error', () => {}).end('\n')
     child.once('error', () => reject(editorFailed('could not be started')))
     child.once('exit', (status, signal) => {
       stop()

@@ -14,12 +14,11 @@ import { put, sync } from '../support/clones.ts'
 import { environment } from '../support/faulty-remotes.ts'
 import { encodeForged, signForged } from '../support/forge-commit.ts'
 import {
-  band,
   type Fault,
   fetching,
   on,
-  packet,
-  result,
+  packets,
+  sendPack,
   startGitServer,
 } from '../support/git-server.ts'
 import {
@@ -107,8 +106,7 @@ describe('T88: a commit of a member', () => {
 function sending(ends: readonly string[], oids: () => readonly string[]): Fault {
   return on(fetching, (response) => {
     const pack = packOf(world.url, oids())
-    const lines = ends.map((end) => packet(`shallow ${end}\n`))
-    result('git-upload-pack', ...lines, '0000', packet('NAK\n'), band(1, pack), '0000')(response)
+    sendPack(pack, packets(...ends.map((end) => `shallow ${end}\n`)))(response)
   })
 }
 

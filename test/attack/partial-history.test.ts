@@ -14,17 +14,17 @@ import type { FetchRequest, PushRequest, RefusedRef } from '../../src/transport/
 import { environment, head, sharedRemotes } from '../support/faulty-remotes.ts'
 import {
   advertisement,
-  band,
   cut,
   type Fault,
   fetching,
   forever,
   on,
   packet,
+  packets,
   pushing,
-  reportAnswer,
-  result,
+  report,
   type SeenRequest,
+  sendPack,
   startGitServer,
 } from '../support/git-server.ts'
 import { packOf } from '../support/hostile-remotes.ts'
@@ -66,9 +66,7 @@ function saying(...lines: readonly (Uint8Array | string)[]): Fault {
   return on(fetching, (response) => {
     const oids = git(['rev-list', '--objects', '--no-object-names', 'main'], remotes.repository)
     const pack = packOf(remotes.repository, oids.trim().split('\n'))
-    const said = lines.map((line) => packet(line))
-    const body = [...said, flush, packet('NAK\n'), band(1, pack), flush]
-    result('git-upload-pack', ...body)(response)
+    sendPack(pack, packets(...lines))(response)
   })
 }
 
@@ -121,9 +119,8 @@ describe('T84: a host that lies about the end of the history', () => {
       return git(['rev-parse', name], remotes.repository).trim()
     }
     const pack = packOf(remotes.repository, objectsOf(head).map(resolve))
-    const named = ends.map(() => packet(`shallow ${resolve(`${head}^{tree}`)}\n`))
-    const body = [...named, flush, packet('NAK\n'), band(1, pack), flush]
-    const attempt = await fetchFrom(on(fetching, result('git-upload-pack', ...body)))
+    const named = packets(...ends.map(() => `shallow ${resolve(`${head}^{tree}`)}\n`))
+    const attempt = await fetchFrom(on(fetching, sendPack(pack, named)))
     await expect(attempt.outcome).rejects.toMatchObject({ code: 'pack_refused' })
     await expectNothing(attempt)
   })
@@ -248,9 +245,9 @@ describe('T84: a host that lists refs', () => {
 })
 
 /** A push of a start and wraps that the host answers with these lines. */
-async function pushTo(...report: readonly string[]): Promise<readonly RefusedRef[]> {
+async function pushTo(...lines: readonly string[]): Promise<readonly RefusedRef[]> {
   const others = [start, wraps].map((name) => ({ name, expected: undefined, next: head }))
-  return pushOthers({ others }, on(pushing, result('git-receive-pack', reportAnswer(...report))))
+  return pushOthers({ others }, on(pushing, report(...lines)))
 }
 
 async function pushOthers(request: PushRequest, fault: Fault): Promise<readonly RefusedRef[]> {
@@ -262,7 +259,7 @@ const ok = 'unpack ok\n'
 type Refusal = readonly [name: string, reason: RegExp]
 
 describe('T84: a host that reports about other refs', () => {
-  test.each<readonly [what: string, report: readonly string[], refused: readonly Refusal[]]>([
+  test.each<readonly [what: string, lines: readonly string[], refused: readonly Refusal[]]>([
     ['all of them', [`ok ${start}\n`, `ok ${wraps}\n`], []],
     ['one of them', [`ok ${start}\n`], [[wraps, /does not mention it/]]],
     [
@@ -288,22 +285,22 @@ describe('T84: a host that reports about other refs', () => {
       [`ng ${start} \u001B[2Jhook\u202E declined\n`, `ok ${wraps}\n`],
       [[start, /^hook declined$/]],
     ],
-  ])('is believed about %s only', async (_, report, refused) => {
-    const found = await pushTo(ok, ...report)
+  ])('is believed about %s only', async (_, lines, refused) => {
+    const found = await pushTo(ok, ...lines)
     expect(found).toEqual(
       refused.map(([name, reason]) => ({ name, reason: expect.stringMatching(reason) })),
     )
   })
 
   test('has one that could not store the pack refused as a whole', async () => {
-    const report = ['unpack no space\n', `ok ${start}\n`, `ok ${wraps}\n`]
-    await expect(pushTo(...report)).rejects.toMatchObject({ code: 'remote_full' })
+    const lines = ['unpack no space\n', `ok ${start}\n`, `ok ${wraps}\n`]
+    await expect(pushTo(...lines)).rejects.toMatchObject({ code: 'remote_full' })
     await expect(pushTo(`ok ${start}\n`)).rejects.toMatchObject({ code: 'remote_protocol' })
   })
 
   test('cannot report without end', async () => {
-    const report = Array.from({ length: 1100 }, () => `ok ${start}\n`)
-    await expect(pushTo(ok, ...report)).rejects.toMatchObject({ code: 'remote_protocol' })
+    const lines = Array.from({ length: 1100 }, () => `ok ${start}\n`)
+    await expect(pushTo(ok, ...lines)).rejects.toMatchObject({ code: 'remote_protocol' })
   })
 
   test.each<readonly [what: string, names: readonly string[]]>([

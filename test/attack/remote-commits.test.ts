@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { worldsOf } from '../support/clone-templates.ts'
 import { bareRemote, checkWithGit, firstClone, headOf, sync, syncAll } from '../support/clones.ts'
 import { environment, failureOf } from '../support/faulty-remotes.ts'
-import { fetching, on, packAnswer, result } from '../support/git-server.ts'
+import { fetching, on, sendPack } from '../support/git-server.ts'
 import {
   branchOf,
   create,
@@ -197,7 +197,7 @@ describe('T25: an attacker who may push and has no key', () => {
       const forged = rewritten(remote, 'main', () => broken + junk)
       moveBranch(remote, forged)
       const pack = packOf(remote, [forged])
-      server.fault = on(fetching, result('git-upload-pack', packAnswer(pack)))
+      server.fault = on(fetching, sendPack(pack))
       await failureOf(b.store.as(author).sync({ access: { environment } }))
       checkWithGit(b.place.directory)
       git(['gc', '--quiet'], b.place.directory)

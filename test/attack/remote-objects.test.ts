@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { worldsOf } from '../support/clone-templates.ts'
 import { alone, type Clone, joinClone, sync, syncAll } from '../support/clones.ts'
 import { environment, failureOf } from '../support/faulty-remotes.ts'
-import { type Fault, fetching, on, packAnswer, result } from '../support/git-server.ts'
+import { type Fault, fetching, on, sendPack } from '../support/git-server.ts'
 import {
   branchOf,
   create,
@@ -53,7 +53,7 @@ function withhold(remote: string, since: string, missing: string): Fault {
     remote,
     all.filter((oid) => oid !== missing),
   )
-  return on(fetching, result('git-upload-pack', packAnswer(pack)))
+  return on(fetching, sendPack(pack))
 }
 
 const remake = async (a: Clone): Promise<unknown> =>
@@ -180,7 +180,7 @@ describe('T24: a pack without one of its objects', () => {
     await creates(a)
     await sync(a)
     const pack = packOf(remote, [branchOf(remote)])
-    server.fault = on(fetching, result('git-upload-pack', packAnswer(pack)))
+    server.fault = on(fetching, sendPack(pack))
     await edit(b, '/notes.md', 'changed meanwhile\n')
     expect(await failureOf(syncOver(b))).toMatchObject({ code: 'object_missing' })
     server.fault = undefined

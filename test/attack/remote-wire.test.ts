@@ -13,15 +13,19 @@ import {
   answer,
   band,
   cut,
+  endless,
   type Fault,
   fetching,
   forever,
+  nak,
   on,
+  onCredentials,
   packAnswer,
   packet,
+  packets,
   pushing,
-  reportAnswer,
-  result,
+  redirect,
+  report,
   stall,
   startGitServer,
 } from '../support/git-server.ts'
@@ -54,8 +58,6 @@ function syncOver({ store }: Clone, options: StoreSyncOptions = {}): ReturnType<
 
 const ok = ['unpack ok\n', 'ok refs/heads/main\n']
 const ng = ['unpack ok\n', 'ng refs/heads/main no\n']
-const report = (...lines: readonly string[]): ReturnType<typeof result> =>
-  result('git-receive-pack', reportAnswer(...lines))
 
 describe('T27: a host that lies about a push', () => {
   test(
@@ -160,13 +162,9 @@ describe('T27: a host that breaks off or falls silent', () => {
 
 describe('T36: a host that never stops sending', () => {
   const upload = 'git-upload-pack-result'
-  const nak = packet('NAK\n')
-  const alive = packet('\u0001')
   const slowly: readonly (readonly [what: string, fault: Fault])[] = [
     ['a list of refs', on(advertisement, forever('git-upload-pack-advertisement', [], 'x', 10))],
-    ['empty packets', on(fetching, forever(upload, [nak], alive, 10))],
-    ['acknowledgements', on(fetching, forever(upload, [], nak, 10))],
-    ['messages', on(fetching, forever(upload, [nak], band(2, 'counting'), 10))],
+    ...endless(10),
     ['one long packet', on(fetching, forever(upload, [nak, 'fff0\u0001PACK'], '.', 10))],
   ]
   test.each(slowly)('%s, byte by byte, ends', { tags: 'slow' }, async (_, fault) => {
@@ -181,12 +179,7 @@ describe('T36: a host that never stops sending', () => {
     expect(await contentsOf(b.store)).toMatchObject({ '/theirs.md': '/theirs.md' })
   })
 
-  const fast: readonly (readonly [what: string, fault: Fault])[] = [
-    ['empty packets', on(fetching, forever(upload, [nak], alive))],
-    ['acknowledgements', on(fetching, forever(upload, [], nak))],
-    ['messages', on(fetching, forever(upload, [nak], band(2, 'counting')))],
-  ]
-  test.each(fast)('%s without a pause end', { tags: 'slow' }, async (_, fault) => {
+  test.each(endless())('%s without a pause end', { tags: 'slow' }, async (_, fault) => {
     const { a, b, server } = await served()
     await create(a, '/theirs.md')
     await sync(a)
@@ -205,8 +198,7 @@ describe('T36: a host that never stops sending', () => {
     await b.store.maintenance.checkpoint()
     server.fault = on(pushing, (response) => {
       git(['push', '--quiet', remote, 'main'], b.place.directory)
-      const said = Buffer.concat([...ok.map((line) => packet(line)), Buffer.from('0000')])
-      forever('git-receive-pack-result', [band(1, said)], again)(response)
+      forever('git-receive-pack-result', [band(1, packets(...ok))], again)(response)
     })
     const done = await syncOver(b, { access: { environment } })
     expect(done).toMatchObject({ sent: { commits: 1 } })
@@ -222,7 +214,7 @@ describe('T36: a host that never stops sending', () => {
     const oids = git(['rev-list', '--objects', '--no-object-names', 'main'], remote).trim()
     const pack = packOf(remote, oids.split('\n'))
     server.fault = on(fetching, (response) => {
-      forever(upload, [nak], alive, 50)(response)
+      forever(upload, [nak], packet('\u0001'), 50)(response)
       setTimeout(() => response.end(packAnswer(pack).subarray(nak.length)), 1500)
     })
     await syncOver(b, { access: { environment, timeoutMs: 1000 } })
@@ -245,12 +237,7 @@ describe('T27: a host that sends us elsewhere', () => {
       await syncOver(b, { access: { ...access, credentials } })
       moveBranch(old, `${branchOf(old)}~1`)
       const elsewhere = await startGitServer({ repository: old })
-      server.fault = ({ headers, url = '' }, response) => {
-        if (headers.authorization === undefined) return false
-        const location = elsewhere.url + url.slice('/store.git'.length)
-        answer(302, '', { location })(response)
-        return true
-      }
+      server.fault = onCredentials(redirect(elsewhere))
       const error = await failureOf(syncOver(b, { access: { ...access, credentials } }))
       expect(error.code).toBe('rolled_back')
       expect(elsewhere.requests.length).toBeGreaterThan(0)
@@ -267,12 +254,10 @@ describe('T27: a host that sends us elsewhere', () => {
     async () => {
       const { b, server } = await served(user)
       await create(b, '/new.md')
-      server.fault = ({ headers }, response) => {
-        if (headers.authorization === undefined) return false
-        const known = Buffer.from(headers.authorization.slice(6), 'base64').toString()
-        answer(403, `no ${known} ${headers.authorization} ${user.password}`)(response)
-        return true
-      }
+      server.fault = onCredentials((response, authorization) => {
+        const known = Buffer.from(authorization.slice(6), 'base64').toString()
+        answer(403, `no ${known} ${authorization} ${user.password}`)(response)
+      })
       const error = await failureOf(syncOver(b, { access: { ...access, credentials } }))
       const texts = [error.message, String(error.stack), JSON.stringify(error.details)]
       for (let at = error.cause; at instanceof Error; at = at.cause) texts.push(String(at.stack))

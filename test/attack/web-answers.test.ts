@@ -7,7 +7,6 @@ import { request as requestByFetch } from 'isomorphic-git/http/web'
 import { describe, expect, test } from 'vitest'
 import { deflate } from '../../src/git/pack/pack-entry.ts'
 import type { HttpClient } from '../../src/web/web.ts'
-import { sync } from '../support/clones.ts'
 import { failureOf } from '../support/faulty-remotes.ts'
 import {
   advertisement,
@@ -16,23 +15,30 @@ import {
   type Fault,
   fetching,
   forever,
+  nak,
   on,
-  packAnswer,
   packet,
+  packets,
   pushing,
-  reportAnswer,
+  redirect,
+  report,
   result,
+  sendPack,
   startGitServer,
 } from '../support/git-server.ts'
 import { blob, blobOid, deltaOnOid, inChunks, rawPack, whole } from '../support/raw-pack.ts'
-import { author, contentsOf } from '../support/stores.ts'
-import { openWeb, servedGrant, webAuthor, type WebWorld } from '../support/web-stores.ts'
+import {
+  change,
+  expectFaultRefused,
+  openWeb,
+  servedGrant,
+  webAuthor,
+} from '../support/web-stores.ts'
 
 const MEBIBYTE = 2 ** 20
 const upload = 'git-upload-pack-result'
 const listType = { 'content-type': 'application/x-git-upload-pack-advertisement' }
-const header = Buffer.concat([packet('# service=git-upload-pack\n'), Buffer.from('0000')])
-const nak = packet('NAK\n')
+const header = packets('# service=git-upload-pack\n')
 
 /** Some runtimes hand on a body in pieces that are as small as the host sends them. */
 function inPieces(size: number): HttpClient {
@@ -51,13 +57,9 @@ async function* split(
   for await (const chunk of body) yield* inChunks(chunk, size)
 }
 
-/** A pack, after an empty list of boundary commits. */
-const sends = (pack: Uint8Array): Fault =>
-  on(fetching, result('git-upload-pack', '0000', packAnswer(pack)))
-
-function boundary(...lines: readonly string[]): Fault {
-  const said = Buffer.concat([...lines.map((line) => packet(line)), Buffer.from('0000')])
-  return on(fetching, result('git-upload-pack', said, packAnswer(rawPack([blob('one')]))))
+/** A pack, after a list of boundary commits. */
+function sends(pack: Uint8Array, ...boundary: readonly string[]): Fault {
+  return on(fetching, sendPack(pack, packets(...boundary)))
 }
 
 /** A blob of zeros, a thousandth of its size as it is sent. */
@@ -65,31 +67,6 @@ function zeros(size: number, mark: number): Uint8Array {
   const body = Buffer.alloc(size)
   body.writeUInt32BE(mark)
   return whole('blob', size, deflate(body, 1))
-}
-
-async function change({ granter }: WebWorld): Promise<void> {
-  await granter.store.as(author).write('/theirs.md', 'theirs')
-  await sync(granter)
-}
-
-/** By an open store and a new one; afterwards both read from an honest host. */
-async function expectRefused(
-  fault: Fault,
-  code: string,
-  { timeoutMs = 5000, ...how }: Parameters<typeof openWeb>[1] = {},
-): Promise<void> {
-  const world = await servedGrant()
-  const store = await openWeb(world, { timeoutMs, ...how })
-  const before = await contentsOf(store)
-  await change(world)
-  world.server.fault = fault
-  expect(await failureOf(store.sync())).toMatchObject({ code })
-  expect(await failureOf(openWeb(world, { timeoutMs, ...how }))).toMatchObject({ code })
-  expect(await contentsOf(store)).toEqual(before)
-  world.server.fault = undefined
-  await store.sync()
-  expect(await contentsOf(store)).toEqual({ ...before, '/theirs.md': 'theirs' })
-  await store.close()
 }
 
 describe('T91: a list', () => {
@@ -118,7 +95,7 @@ describe('T91: a list', () => {
     ],
   ]
   test.each(lists)('%s is refused', { tags: 'slow' }, (_, code, fault) =>
-    expectRefused(fault, code),
+    expectFaultRefused(fault, code),
   )
 })
 
@@ -136,7 +113,7 @@ describe('T91: a pack', () => {
     ['that ends early', () => rawPack([blob('one')]).subarray(0, -9)],
   ]
   test.each(packs)('%s is refused', { tags: 'slow' }, (_, pack) =>
-    expectRefused(sends(pack()), 'pack_refused'),
+    expectFaultRefused(sends(pack()), 'pack_refused'),
   )
 
   test('in packets of one byte takes no more than its bytes', { tags: 'slow' }, async () => {
@@ -144,10 +121,10 @@ describe('T91: a pack', () => {
     const store = await openWeb(world, { http: inPieces(6) })
     await change(world)
     const start = rawPack([]).subarray(0, 12)
-    const packets = Array.from(Buffer.concat([start, Buffer.alloc(40_000)]), (byte) =>
+    const bytes = Array.from(Buffer.concat([start, Buffer.alloc(40_000)]), (byte) =>
       band(1, Uint8Array.of(byte)),
     )
-    world.server.fault = on(fetching, result('git-upload-pack', '0000', nak, ...packets, '0000'))
+    world.server.fault = on(fetching, result('git-upload-pack', '0000', nak, ...bytes, '0000'))
     let most = 0
     const looking = setInterval(() => {
       most = Math.max(most, process.memoryUsage().arrayBuffers)
@@ -163,22 +140,28 @@ describe('T91: a pack', () => {
 })
 
 test('T91: a list in 200,000 pieces is refused', { tags: 'slow' }, () =>
-  expectRefused(on(advertisement, answer(200, 'x'.repeat(200_000), listType)), 'remote_protocol', {
-    http: inPieces(1),
-  }),
+  expectFaultRefused(
+    on(advertisement, answer(200, 'x'.repeat(200_000), listType)),
+    'remote_protocol',
+    {
+      http: inPieces(1),
+    },
+  ),
 )
 
 describe('T91: a history that is said to end', () => {
   const unknown = 'b'.repeat(40)
-  test.each<readonly [what: string, code: string, fault: Fault]>([
-    ['at a commit that is nowhere', 'pack_refused', boundary(`shallow ${unknown}\n`)],
-    ['at a commit that was not asked about', 'remote_protocol', boundary(`unshallow ${unknown}\n`)],
+  test.each<readonly [what: string, code: string, boundary: readonly string[]]>([
+    ['at a commit that is nowhere', 'pack_refused', [`shallow ${unknown}\n`]],
+    ['at a commit that was not asked about', 'remote_protocol', [`unshallow ${unknown}\n`]],
     [
       'at 5,000 commits',
       'remote_protocol',
-      boundary(...times(5000, (n) => `shallow ${n.toString(16).padStart(40, '0')}\n`)),
+      times(5000, (n) => `shallow ${n.toString(16).padStart(40, '0')}\n`),
     ],
-  ])('%s is refused', { tags: 'slow' }, (_, code, fault) => expectRefused(fault, code))
+  ])('%s is refused', { tags: 'slow' }, (_, code, boundary) =>
+    expectFaultRefused(sends(rawPack([blob('one')]), ...boundary), code),
+  )
 })
 
 describe('T91: byte by byte, without end,', () => {
@@ -187,7 +170,7 @@ describe('T91: byte by byte, without end,', () => {
     ['a long packet', on(fetching, forever(upload, ['0000', nak, 'fff0\u0001PACK'], '.', 10))],
     ['a page', on(advertisement, dripping(500))],
   ])('%s ends', { tags: 'slow' }, (_, fault) =>
-    expectRefused(fault, 'remote_timeout', { timeoutMs: 100 }),
+    expectFaultRefused(fault, 'remote_timeout', { timeoutMs: 100 }),
   )
 })
 
@@ -226,10 +209,7 @@ test('T91: a redirected request reaches no other host', { tags: 'slow' }, async 
     [308, pushing],
     [302, pushing],
   ] as const) {
-    world.server.fault = on(request, (response) => {
-      const path = (response.req.url ?? '').slice('/store.git'.length)
-      answer(status, '', { location: elsewhere.url + path })(response)
-    })
+    world.server.fault = on(request, redirect(elsewhere, status))
     const failure = failureOf(store.as(webAuthor).write('/new.md', 'new'))
     expect(await failure).toMatchObject({ code: 'remote_protocol' })
   }
@@ -257,10 +237,6 @@ function listing(...parts: readonly Uint8Array[]) {
     response.writeHead(200, listType)
     response.end(Buffer.concat([header, ...parts]))
   }
-}
-
-function report(...lines: readonly string[]) {
-  return result('git-receive-pack', reportAnswer(...lines))
 }
 
 /** An error whose page does not end. */

@@ -11,14 +11,14 @@ import {
   advertisement,
   fetching,
   type GitServer,
+  nak,
   on,
-  packet,
   pushing,
   stall,
   startGitServer,
 } from '../support/git-server.ts'
-import { author, contentsOf } from '../support/stores.ts'
-import { openWeb, servedGrant, webAuthor, type WebWorld } from '../support/web-stores.ts'
+import { contentsOf } from '../support/stores.ts'
+import { change, openWeb, servedGrant, webAuthor } from '../support/web-stores.ts'
 
 interface Interruption {
   readonly ending: AbortController
@@ -71,13 +71,6 @@ async function* untilWaiting(
   }
 }
 
-/** Has others change the store, so that the next sync fetches. */
-async function change({ granter }: WebWorld, path: string): Promise<void> {
-  await granter.store.as(author).write(path, 'theirs')
-  await sync(granter)
-}
-
-const nak = String(packet('NAK\n'))
 const states: readonly (readonly [what: string, make: () => Interruption])[] = [
   ['the list is asked for', () => interrupting(advertisement, 'asked')],
   ['the list begins', () => interrupting(advertisement, 'answered', '001e')],
@@ -87,7 +80,7 @@ const states: readonly (readonly [what: string, make: () => Interruption])[] = [
   ['the acknowledgement stops', () => interrupting(fetching, 'reading', '0000', '0008N')],
   [
     'the pack stops',
-    () => interrupting(fetching, 'reading', '0000', nak, '0009\u0001PACK', '0009'),
+    () => interrupting(fetching, 'reading', '0000', String(nak), '0009\u0001PACK', '0009'),
   ],
 ]
 
@@ -110,7 +103,7 @@ describe('T91: a signal while', () => {
     const { ending, closed, begin, http: client } = make()
     const store = await openWeb(world, { http: client })
     const before = await contentsOf(store)
-    await change(world, '/theirs.md')
+    await change(world)
     begin(world.server)
     const syncing = store.sync({ signal: ending.signal })
     expect(await failureOf(syncing)).toMatchObject({ code: 'cancelled' })

@@ -18,8 +18,8 @@ import {
   fetching,
   makeCertificate,
   makeExpiredCertificate,
+  nak,
   on,
-  packet,
   stall,
   startGitServer,
 } from '../support/git-server.ts'
@@ -86,7 +86,7 @@ describe('the connection', () => {
   })
 
   test('may be given up at any moment', async () => {
-    const { access } = await withFault(repository, on(fetching, stall(packet('NAK\n'))))
+    const { access } = await withFault(repository, on(fetching, stall(nak)))
     const controller = new AbortController()
     setTimeout(() => controller.abort(), 100)
     const attempt = fetchFrom({ ...access, timeoutMs: 30_000, signal: controller.signal })

@@ -20,6 +20,8 @@ import {
   answer,
   makeCertificate,
   on,
+  onCredentials,
+  redirect,
   startGitServer,
 } from '../support/git-server.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
@@ -172,11 +174,7 @@ describe('credentials', () => {
     git(['fetch', '--quiet', repository, 'main:main'], own)
     const elsewhere = await startGitServer({ repository: own })
     const server = await startGitServer({ repository, user })
-    server.fault = ({ headers, url = '' }, response) => {
-      if (headers.authorization === undefined) return false
-      answer(302, '', { location: elsewhere.url + url.slice('/store.git'.length) })(response)
-      return true
-    }
+    server.fault = onCredentials(redirect(elsewhere))
     const access = { url: server.url, environment, credentials: async () => user }
     await fetchFrom(access)
     expect(elsewhere.requests.map(({ method }) => method)).toEqual(['GET', 'POST'])

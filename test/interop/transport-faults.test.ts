@@ -20,12 +20,14 @@ import {
   band,
   cut,
   fetching,
+  nak,
   on,
-  packAnswer,
   packet,
   pushing,
+  report,
   reportAnswer,
   result,
+  sendPack,
   stall,
 } from '../support/git-server.ts'
 import { blob, rawPack } from '../support/raw-pack.ts'
@@ -120,7 +122,6 @@ function torn(): ReturnType<typeof answer> {
 
 describe('asked for objects, a host that', () => {
   const pack = rawPack([blob('one')])
-  const nak = packet('NAK\n')
   test.each<[string, ReturnType<typeof answer>, string, RegExp]>([
     [
       'has lost them',
@@ -154,18 +155,8 @@ describe('asked for objects, a host that', () => {
       'remote_protocol',
       /out of memory/,
     ],
-    [
-      'sends another pack',
-      result('git-upload-pack', packAnswer(pack)),
-      'pack_refused',
-      /commit that was asked for/,
-    ],
-    [
-      'sends half a pack',
-      result('git-upload-pack', packAnswer(pack.subarray(0, 40))),
-      'pack_refused',
-      /checksum|early/,
-    ],
+    ['sends another pack', sendPack(pack), 'pack_refused', /commit that was asked for/],
+    ['sends half a pack', sendPack(pack.subarray(0, 40)), 'pack_refused', /checksum|early/],
     [
       'sends no packets',
       result('git-upload-pack', 'Hello, world'),
@@ -203,7 +194,7 @@ describe('asked for objects, a host that', () => {
   test('sends messages for people is heard, without terminal codes', async () => {
     const heard: string[] = []
     const bells = band(2, 'Count\u0007ing\u202E objects: 50%\rdone\u001B]0;title\u0007\n')
-    const parts = [packet('NAK\n'), bells, band(3, 'enough')]
+    const parts = [nak, bells, band(3, 'enough')]
     const { access } = await withFault(
       repository,
       on(fetching, result('git-upload-pack', ...parts)),
@@ -215,7 +206,6 @@ describe('asked for objects, a host that', () => {
 
 describe('given a push, a host that', () => {
   const ok = 'ok refs/heads/main\n'
-  const report = (...lines: string[]) => result('git-receive-pack', reportAnswer(...lines))
   const spoken = (text: string, ...lines: string[]) =>
     result('git-receive-pack', band(2, text), reportAnswer(...lines))
   const ng = (why: string): string => `ng refs/heads/main ${why}\n`

@@ -153,6 +153,25 @@ export function result(service: string, ...parts: readonly (Uint8Array | string)
   }
 }
 
+/** Sends the request on to another server, without a word about whose credentials it has. */
+export function redirect({ url }: Pick<GitServer, 'url'>, status = 302) {
+  return (response: ServerResponse): void => {
+    const path = (response.req.url ?? '').slice('/store.git'.length)
+    answer(status, '', { location: url + path })(response)
+  }
+}
+
+/** A fault of every request that comes with credentials. */
+export function onCredentials(
+  fault: (response: ServerResponse, authorization: string) => void,
+): Fault {
+  return ({ headers: { authorization } }, response) => {
+    if (authorization === undefined) return false
+    fault(response, authorization)
+    return true
+  }
+}
+
 /** Sends nothing at all, or nothing after these bytes. */
 export function stall(...parts: readonly (Uint8Array | string)[]) {
   return (response: ServerResponse): void => {
@@ -184,6 +203,20 @@ export function forever(
   }
 }
 
+/** What a fetch may get after these bytes without end. */
+export function endless(
+  everyMs?: number,
+  ...before: readonly string[]
+): readonly (readonly [what: string, fault: Fault])[] {
+  const send = (start: readonly Uint8Array[], again: Uint8Array): Fault =>
+    on(fetching, forever('git-upload-pack-result', [...before, ...start], again, everyMs))
+  return [
+    ['empty packets', send([nak], packet('\u0001'))],
+    ['acknowledgements', send([], nak)],
+    ['messages', send([nak], band(2, 'counting'))],
+  ]
+}
+
 /** Breaks the connection after these bytes. */
 export function cut(...parts: readonly (Uint8Array | string)[]) {
   return (response: ServerResponse): void => {
@@ -198,25 +231,41 @@ export function packet(content: Uint8Array | string): Buffer {
   return Buffer.concat([Buffer.from((bytes.length + 4).toString(16).padStart(4, '0')), bytes])
 }
 
+/** Packets, and their end. */
+export function packets(...contents: readonly (Uint8Array | string)[]): Buffer {
+  return Buffer.concat([...contents.map((content) => packet(content)), Buffer.from('0000')])
+}
+
+export const nak: Buffer = packet('NAK\n')
+
 /** Bytes in packets of a side band. */
 export function band(number: 1 | 2 | 3, content: Uint8Array | string): Buffer {
   const bytes = Buffer.from(content)
-  const packets: Buffer[] = []
+  const parts: Buffer[] = []
   for (let at = 0; at < bytes.length; at += 65_000) {
-    packets.push(packet(Buffer.concat([Buffer.of(number), bytes.subarray(at, at + 65_000)])))
+    parts.push(packet(Buffer.concat([Buffer.of(number), bytes.subarray(at, at + 65_000)])))
   }
-  return Buffer.concat(packets)
+  return Buffer.concat(parts)
 }
 
 /** What a fetch gets to hear around a pack. */
 export function packAnswer(pack: Uint8Array): Buffer {
-  return Buffer.concat([packet('NAK\n'), band(1, pack), Buffer.from('0000')])
+  return Buffer.concat([nak, band(1, pack), Buffer.from('0000')])
+}
+
+/** Answers a fetch with a pack after these bytes. */
+export function sendPack(pack: Uint8Array, ...before: readonly (Uint8Array | string)[]) {
+  return result('git-upload-pack', ...before, packAnswer(pack))
 }
 
 /** What a push gets to hear. */
 export function reportAnswer(...lines: readonly string[]): Buffer {
-  const report = Buffer.concat([...lines.map((line) => packet(line)), Buffer.from('0000')])
-  return Buffer.concat([band(1, report), Buffer.from('0000')])
+  return Buffer.concat([band(1, packets(...lines)), Buffer.from('0000')])
+}
+
+/** Answers a push. */
+export function report(...lines: readonly string[]) {
+  return result('git-receive-pack', reportAnswer(...lines))
 }
 
 function isAllowed({ user }: GitServerOptions, { headers }: IncomingMessage): boolean {

@@ -1,8 +1,12 @@
 // Stores in RAM over a remote that stock `git http-backend` serves.
 
+import { expect } from 'vitest'
 import { openRemote, type RemoteStore, type RemoteStoreOptions } from '../../src/web/web.ts'
-import { type GitServer, startGitServer } from './git-server.ts'
+import { sync } from './clones.ts'
+import { failureOf } from './faulty-remotes.ts'
+import { type Fault, type GitServer, startGitServer } from './git-server.ts'
 import { type GrantWorld, givenGrant } from './grant-holders.ts'
+import { author, contentsOf } from './stores.ts'
 
 export interface WebWorld extends GrantWorld {
   readonly server: GitServer
@@ -23,3 +27,29 @@ export function openWeb(
 }
 
 export const webAuthor = { actor: { type: 'session', id: 'edge-1' } } as const
+
+/** Has the granter change the store, so that the next sync fetches. */
+export async function change({ granter }: WebWorld, path = '/theirs.md'): Promise<void> {
+  await granter.store.as(author).write(path, 'theirs')
+  await sync(granter)
+}
+
+/** By an open store and a new one; afterwards the open one reads from an honest host. */
+export async function expectFaultRefused(
+  fault: Fault,
+  code: string,
+  { timeoutMs = 5000, ...how }: Parameters<typeof openWeb>[1] = {},
+): Promise<void> {
+  const world = await servedGrant()
+  const store = await openWeb(world, { timeoutMs, ...how })
+  const before = await contentsOf(store)
+  await change(world)
+  world.server.fault = fault
+  expect(await failureOf(store.sync())).toMatchObject({ code })
+  expect(await failureOf(openWeb(world, { timeoutMs, ...how }))).toMatchObject({ code })
+  expect(await contentsOf(store)).toEqual(before)
+  world.server.fault = undefined
+  await store.sync()
+  expect(await contentsOf(store)).toEqual({ ...before, '/theirs.md': 'theirs' })
+  await store.close()
+}

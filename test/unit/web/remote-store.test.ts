@@ -6,7 +6,7 @@ import { formatIdentity } from '../../../src/index.ts'
 import { openRemote } from '../../../src/web/web.ts'
 import { sync } from '../../support/clones.ts'
 import { failureOf } from '../../support/faulty-remotes.ts'
-import { answer, on, pushing, reportAnswer, result, stall } from '../../support/git-server.ts'
+import { answer, on, pushing, report, stall } from '../../support/git-server.ts'
 import { hold, mainAt } from '../../support/grant-holders.ts'
 import { author, contentsOf } from '../../support/stores.ts'
 import { git } from '../../support/temporary.ts'
@@ -118,13 +118,7 @@ test('a write that cannot be sent rejects and is taken back', async () => {
   for (const [code, fault] of [
     ['remote_busy', on(pushing, answer(500, 'oops'))],
     ['remote_timeout', on(pushing, stall())],
-    [
-      'push_rejected',
-      on(
-        pushing,
-        result('git-receive-pack', reportAnswer('unpack ok\n', 'ng refs/heads/main no\n')),
-      ),
-    ],
+    ['push_rejected', on(pushing, report('unpack ok\n', 'ng refs/heads/main no\n'))],
   ] as const) {
     world.server.fault = fault
     const failure = await failureOf(store.as(webAuthor).write('/new.md', 'new'))

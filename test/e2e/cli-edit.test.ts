@@ -182,8 +182,8 @@ describe.skipIf(noRam)(`the files of a killed edit${note}`, () => {
     { tags: 'slow' },
     async () => {
       const home = await homeWithMemory()
-      const note = 'cp "${1%/*}/used-by" users; echo "$1 $$" > started'
-      const editor = home.file('editor', `#!/bin/sh\n${note}; exec sleep 600\n`)
+      const script = 'cp "${1%/*}/used-by" users; echo "$1 $$" > started'
+      const editor = home.file('editor', `#!/bin/sh\n${script}; exec sleep 600\n`)
       const child = home.start(['edit', 'notes.md'], { EDITOR: `exec sh ${editor}` })
       const end = ended(child)
       const started = join(home.directory, 'started')

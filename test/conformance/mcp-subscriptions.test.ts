@@ -6,6 +6,7 @@ import { expect, test, vi } from 'vitest'
 import type { McpOptions } from '../../src/mcp/mcp.ts'
 import type { MemoryStore } from '../../src/store/memory-store.ts'
 import { connectTo, type McpCaller } from '../support/mcp-client.ts'
+import { patience } from '../support/patience.ts'
 import { author, newStore } from '../support/stores.ts'
 
 const base = 'memory://memories'
@@ -41,6 +42,8 @@ async function listen(
   return { caller, heard }
 }
 
+const until = (check: () => unknown): Promise<unknown> => vi.waitFor(check, patience)
+
 test('a change of the list is told, a change of a text is not', async () => {
   const { store } = await newStore()
   const me = store.as(author)
@@ -48,11 +51,11 @@ test('a change of the list is told, a change of a text is not', async () => {
   const { heard } = await listen(store, { resourcesListChanged: true })
   await me.write('/a.md', 'two')
   await me.write('/b.md', 'new')
-  await vi.waitFor(() => expect(heard).toEqual(['list']))
+  await until(() => expect(heard).toEqual(['list']))
   await me.move('/b.md', '/c.md')
-  await vi.waitFor(() => expect(heard).toEqual(['list', 'list']))
+  await until(() => expect(heard).toEqual(['list', 'list']))
   await me.delete('/c.md')
-  await vi.waitFor(() => expect(heard).toEqual(['list', 'list', 'list']))
+  await until(() => expect(heard).toEqual(['list', 'list', 'list']))
 })
 
 test('a memory that is subscribed to is told when it changes, moves and is deleted', async () => {
@@ -64,18 +67,18 @@ test('a memory that is subscribed to is told when it changes, moves and is delet
   const { heard } = await listen(store, { resourceSubscriptions: uris })
   await me.write('/other.md', 'two')
   await me.write('/a b.md', 'two')
-  await vi.waitFor(() => expect(heard).toEqual([uris[0]]))
+  await until(() => expect(heard).toEqual([uris[0]]))
   await me.move('/a b.md', '/c.md')
-  await vi.waitFor(() => expect(heard).toEqual([uris[0], uris[0], uris[1]]))
+  await until(() => expect(heard).toEqual([uris[0], uris[0], uris[1]]))
   await me.delete('/c.md')
-  await vi.waitFor(() => expect(heard).toEqual([uris[0], uris[0], uris[1], uris[1]]))
+  await until(() => expect(heard).toEqual([uris[0], uris[0], uris[1], uris[1]]))
 })
 
 test('the client hears of its own writes', async () => {
   const { store } = await newStore()
   const { caller, heard } = await listen(store, { resourcesListChanged: true })
   await caller.value('memory_write', { path: '/memories/a.md', content: 'one' })
-  await vi.waitFor(() => expect(heard).toEqual(['list']))
+  await until(() => expect(heard).toEqual(['list']))
 })
 
 test('nothing outside the directory that the client sees is told', async () => {
@@ -87,9 +90,9 @@ test('nothing outside the directory that the client sees is told', async () => {
   await me.write('/private.md', 'one')
   await me.write('/teammates.md', 'one')
   await me.write('/team/a.md', 'two')
-  await vi.waitFor(() => expect(heard).toEqual([`${base}/a.md`]))
+  await until(() => expect(heard).toEqual([`${base}/a.md`]))
   await me.move('/team/a.md', '/hidden.md')
-  await vi.waitFor(() => expect(heard).toEqual([`${base}/a.md`, `${base}/a.md`, 'list']))
+  await until(() => expect(heard).toEqual([`${base}/a.md`, `${base}/a.md`, 'list']))
 })
 
 test('an open subscription does not keep the connection when the input ends', async () => {
@@ -122,11 +125,11 @@ test.each(['2025-11-25', '2025-06-18'] as const)(
     await me.write('/private.md', 'one')
     await me.write('/team/c.md', 'one')
     await me.write('/team/a.md', 'one')
-    await vi.waitFor(() => expect(heard).toEqual([uri]))
+    await until(() => expect(heard).toEqual([uri]))
     await caller.client.unsubscribeResource({ uri: other })
     await me.write('/team/b.md', 'one')
     await me.write('/team/a.md', 'two')
-    await vi.waitFor(() => expect(heard).toEqual([uri, uri]))
+    await until(() => expect(heard).toEqual([uri, uri]))
     const outside = caller.client.subscribeResource({ uri: 'memory://elsewhere/a.md' })
     await expect(outside).rejects.toThrow('not found')
   },

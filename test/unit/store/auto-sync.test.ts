@@ -1,11 +1,13 @@
 // Syncs that no one asks for: when they begin, what they send at the end, and what they report.
 
+import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterEach, describe, expect, type Mock, onTestFinished, test, vi } from 'vitest'
 import { StoreError } from '../../../src/errors.ts'
 import { StoreWriter } from '../../../src/store/store-writer.ts'
 import { bareRemote, type Clone, firstClone, headOf, put, sync } from '../../support/clones.ts'
+import { patience } from '../../support/patience.ts'
 import { author } from '../../support/stores.ts'
 import { git } from '../../support/temporary.ts'
 
@@ -38,6 +40,14 @@ describe('the time of a sync', () => {
       expect(syncs).toHaveBeenCalledTimes(times)
     }
     return { isCalled, pass: (ms: number) => void vi.advanceTimersByTime(ms) }
+  }
+
+  /** Resolves once it is called. The functions of vitest that wait would move the timers. */
+  async function isReported(report: Mock<(...args: never[]) => void>): Promise<void> {
+    while (report.mock.calls.length < 1) {
+      await new Promise((resolve) => void setImmediate(resolve))
+    }
+    expect(report).toHaveBeenCalledTimes(1)
   }
 
   test('is two seconds after the last write', async () => {
@@ -79,7 +89,7 @@ describe('the time of a sync', () => {
     await put(clone, '/a.md')
     pass(2000)
     await isCalled(1)
-    await vi.waitUntil(() => report.mock.calls.length === 1)
+    await isReported(report)
     expect(report).toHaveBeenCalledWith('origin', failure)
     await put(clone, '/b.md')
     pass(4000)
@@ -94,7 +104,7 @@ describe('the time of a sync', () => {
     const report = vi.fn<() => void>()
     clone.store.syncAutomatically({ author, report, everyMs: 60_000 })
     await isCalled(1)
-    await vi.waitUntil(() => report.mock.calls.length === 1)
+    await isReported(report)
     pass(90_000)
     await isCalled(2)
   })
@@ -105,7 +115,7 @@ test('a write reaches the remote without being asked for', { tags: 'slow' }, asy
   clone.store.syncAutomatically({ author })
   await put(clone, '/a.md')
   const head = await headOf(clone)
-  await vi.waitUntil(() => headAt(remote) === head, { timeout: 60_000 })
+  await vi.waitUntil(() => headAt(remote) === head, patience)
 })
 
 test('closing sends the rest', async () => {
@@ -149,23 +159,35 @@ test('closing does not repeat what `finish` has returned', async () => {
   await clone.store.close()
 })
 
-/** The address of a host that accepts connections and never answers. */
-async function silentHost(): Promise<string> {
+/** The address of a host that accepts connections and never answers; `asked` by the first. */
+async function silentHost(): Promise<{ readonly url: string; readonly asked: Promise<unknown> }> {
   const server = createServer()
+  const asked = once(server, 'connection')
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
-  return `http://127.0.0.1:${Object(server.address()).port}/store.git`
+  return { url: `http://127.0.0.1:${Object(server.address()).port}/store.git`, asked }
+}
+
+/** From now until the test ends, timers are moved by `vi` alone. */
+function stopTimers(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
 }
 
 test('a remote that does not answer ends neither the process nor other remotes', async () => {
   const { clone, remote } = await syncedClone()
+  const { url, asked } = await silentHost()
   await clone.store.remotes.remove('origin')
-  await clone.store.remotes.add('away', await silentHost())
+  await clone.store.remotes.add('away', url)
   await clone.store.remotes.add('near', remote)
+  stopTimers()
   const syncing = clone.store.syncAutomatically({ author, endMs: 3000 })
   await put(clone, '/a.md')
-  const unsent = await syncing.finish()
-  expect(unsent).toMatchObject([
+  const finished = syncing.finish()
+  await asked
+  // The half that is its share.
+  vi.advanceTimersByTime(1500)
+  expect(await finished).toMatchObject([
     { remote: 'away', commits: undefined, error: { code: 'remote_timeout' } },
   ])
   expect(headAt(remote)).toBe(await headOf(clone))
@@ -174,10 +196,9 @@ test('a remote that does not answer ends neither the process nor other remotes',
 test('an interruption shortens the end', async () => {
   const { clone } = await syncedClone()
   await clone.store.remotes.remove('origin')
-  await clone.store.remotes.add('away', await silentHost())
+  await clone.store.remotes.add('away', (await silentHost()).url)
   const ending = new AbortController()
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  onTestFinished(() => void vi.useRealTimers())
+  stopTimers()
   const options = { author, endMs: 60_000, interrupted: ending.signal }
   const syncing = clone.store.syncAutomatically(options)
   await put(clone, '/a.md')

@@ -23,6 +23,8 @@ import type { StoreSource } from './store-id.ts'
 
 /** Begins the name of a file with wraps; the id of their epoch follows. */
 const WRAPS = 'wraps-'
+/** Not the temporary files of a write that is going on, or was cut off. */
+const wrapsFile = new RegExp(`^${WRAPS}[0-9a-f]{32}$`)
 
 export class GrantedFiles {
   readonly #disk: Disk
@@ -108,7 +110,7 @@ export class GrantedFiles {
 
   /** The kept wraps. */
   findWraps(): readonly Uint8Array[] {
-    const kept = this.#disk.list(this.#directory).filter((name) => name.startsWith(WRAPS))
+    const kept = this.#disk.list(this.#directory).filter((name) => wrapsFile.test(name))
     return kept.flatMap((name) => this.#disk.readFile(`${this.#directory}/${name}`) ?? [])
   }
 

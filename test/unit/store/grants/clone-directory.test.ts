@@ -1,8 +1,8 @@
 // The directory of the clone of a grant: who makes it, and what follows when it was deleted or
 // belongs to another grant.
 
-import { readdirSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { put, sync } from '../../../support/clones.ts'
 import {
@@ -47,6 +47,19 @@ describe('the clone of a grant', () => {
         .filter((path) => path.includes('once'))
         .toSorted(),
     ).toEqual([0, 1, 2, 3].map((n) => `/at-once/${n}.md`))
+    await again.close()
+  })
+
+  test('opens while another process keeps new wraps, or has died at that', async () => {
+    const world = await givenGrant()
+    const at = holderPlace()
+    await (await hold(world, at)).close()
+    const kept = join(at.directory, 'gitlocket')
+    const [wraps = ''] = readdirSync(kept).filter((name) => name.startsWith('wraps-'))
+    expect(wraps).not.toBe('')
+    writeFileSync(join(kept, `${wraps}.0123456789abcdef.tmp`), '')
+    const again = await hold(world, at)
+    await writeAs(again, create('/again.md', 'again'))
     await again.close()
   })
 

@@ -27,7 +27,7 @@ function settleOf(
   { store, place }: { readonly store: MemoryStore; readonly place: TestPlace },
   mirror: Mirror,
 ): (options?: PassOptions) => Promise<PassReport> {
-  const files = new MirrorFiles({ ...place, storeId: store.id })
+  const files = new MirrorFiles(store.id, place)
   const runner = new MirrorRunner({ store, ...place, mirror, files, clock: () => Date.now() })
   return (options = {}) => runner.settle({ settleMs: 1, ...options })
 }

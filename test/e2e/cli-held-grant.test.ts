@@ -130,6 +130,20 @@ test('a mirror works in a sandbox, and is sent', async () => {
   expect([login.exitCode, login.stderr]).toEqual([6, expect.stringContaining('--watch')])
 })
 
+test('a directory is mirrored by one clone of a grant, not by another one', async () => {
+  const { holder } = await given()
+  const notes = join(holder.directory, 'notes')
+  const other = { GITLOCKET_STORE: join(holder.directory, 'other') }
+  expect((await holder.call(['ls'], other)).exitCode).toBe(0)
+  mkdirSync(notes)
+  await holder.ok('mirror', 'notes')
+  writeFileSync(join(notes, 'a.md'), 'changed\n')
+  await holder.ok('mirror', 'notes')
+  const { exitCode, stderr } = await holder.call(['mirror', 'notes'], other)
+  expect([exitCode, stderr]).toEqual([4, expect.stringContaining('mirrored already')])
+  expect(readFileSync(join(notes, 'a.md'), 'utf8')).toBe('changed\n')
+})
+
 test('a mirror merges with a text from before the clone began once that is fetched', async () => {
   const { granter, holder } = await given()
   const lines = Array.from({ length: 24 }, (_, at) => {

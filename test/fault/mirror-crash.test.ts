@@ -60,7 +60,7 @@ function open(disk?: FaultyDisk): Promise<MemoryStore> {
 
 async function settle(store: MemoryStore): Promise<void> {
   const { stateDirectory } = place
-  const files = new MirrorFiles({ storeId, identity, stateDirectory })
+  const files = new MirrorFiles(storeId, { ...place, identity })
   const runner = new MirrorRunner({ store, identity, mirror, files, clock, stateDirectory })
   await runner.settle({ settleMs: 1 })
   await runner.close()
@@ -112,8 +112,7 @@ function fresh(): void {
 async function passOn(disk: FaultyDisk): Promise<void> {
   try {
     const store = await open(disk)
-    const { stateDirectory } = place
-    const files = new MirrorFiles({ storeId, identity, stateDirectory, disk })
+    const files = new MirrorFiles(storeId, { ...place, identity, disk })
     const rule = ruleOf(mirror)
     const parts = { directory: place.notes, id: mirror.id, rule, disk, random: systemRandom }
     const folder = new Folder({ ...parts, isByPath: true })

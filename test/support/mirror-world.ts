@@ -155,14 +155,14 @@ export class MirrorWorld {
     await this.store.close()
     const disk = new FaultyDisk(fault)
     const before = new Set(this.saved.keys())
-    const { directory, stateDirectory, identity } = this.place
+    const { directory, identity } = this.place
     try {
       const store = await openStore({
         ...this.place,
         disk,
         packer: inlinePacker(disk, directory),
       })
-      const files = new MirrorFiles({ storeId: store.id, identity, stateDirectory, disk })
+      const files = new MirrorFiles(store.id, { ...this.place, disk })
       const folder = new Folder({
         directory: this.directory,
         id: this.mirror.id,
@@ -199,7 +199,7 @@ export class MirrorWorld {
   async settle(): Promise<void> {
     const { stateDirectory, identity } = this.place
     const { store, mirror } = this
-    const files = new MirrorFiles({ storeId: store.id, identity, stateDirectory })
+    const files = new MirrorFiles(store.id, this.place)
     const runner = new MirrorRunner({ store, identity, mirror, files, clock, stateDirectory })
     await runner.settle({ settleMs: 1, isDeletionConfirmed: true })
     await runner.close()

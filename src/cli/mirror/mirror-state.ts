@@ -3,12 +3,8 @@
 // roles 15 and 16): paths and hashes must not outlive the files. Losing it loses no text: files and
 // memories are then compared anew.
 
-import { systemRandom } from '../../crypto/random.ts'
-import type { Disk } from '../../disk/disk.ts'
-import { systemDisk } from '../../disk/system-disk.ts'
 import { StoreError } from '../../errors.ts'
-import { formatId, parseId } from '../../format/id.ts'
-import type { Identity } from '../../keys/identity.ts'
+import { parseId } from '../../format/id.ts'
 import {
   type CacheOwner,
   type CachePlace,
@@ -16,6 +12,7 @@ import {
   readCache,
   writeCache,
 } from '../../store/local/sealed-cache.ts'
+import { localPlaces } from '../../store/session/open-options.ts'
 import type { Agreed } from './plan.ts'
 
 /** A directory of files that is bound to a place of the store. */
@@ -84,23 +81,16 @@ interface StateFile {
   readonly notes: PassNotes | undefined
 }
 
-export interface MirrorOwner {
-  /** `memstore_…` */
-  readonly storeId: string
-  readonly identity: Identity
-  readonly stateDirectory: string
-  readonly disk?: Disk
-}
-
 /** The files of all mirrors of one store on this device. */
 export class MirrorFiles {
   readonly #owner: CacheOwner
   readonly #path: string
 
-  constructor({ storeId, identity, stateDirectory, disk = systemDisk }: MirrorOwner) {
-    const device = formatId('device', identity.deviceId)
-    this.#path = `${stateDirectory}/${storeId}/${device}`
-    this.#owner = { storeId: parseId('store', storeId), identity, random: systemRandom, disk }
+  /** Of a store, `memstore_…`. */
+  constructor(storeId: string, places: Parameters<typeof localPlaces>[0]) {
+    const { caches, state } = localPlaces(places, parseId('store', storeId))
+    this.#owner = caches
+    this.#path = state
   }
 
   /** Throws `storage_failed` for a file that is damaged, since all mirrors would be forgotten. */

@@ -33,8 +33,8 @@ export interface MirrorChoice {
 }
 
 export function mirrorFiles({ environment }: Context, storeId: string): MirrorFiles {
-  const { stateDirectory } = environment
-  return new MirrorFiles({ storeId, identity: ownerOf(environment), stateDirectory })
+  const { storeDirectory: directory, stateDirectory } = environment
+  return new MirrorFiles(storeId, { identity: ownerOf(environment), directory, stateDirectory })
 }
 
 /** A mirror in a sandbox is the holder's, as its clone is. */

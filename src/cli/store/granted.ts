@@ -43,7 +43,7 @@ function againHint({ environment }: Context, { grant }: NamedGrant): string {
   const { storeDirectory, stateDirectory } = environment
   const own = formatId('device', HeldGrant.of(grant).identity.deviceId)
   return (
-    `If it was put back on purpose, delete ${storeDirectory} and ${stateDirectory}/*/${own}.*: ` +
+    `If it was put back on purpose, delete ${storeDirectory} and ${stateDirectory}/*/${own}-*: ` +
     'the next command begins again, without changes that were never sent'
   )
 }

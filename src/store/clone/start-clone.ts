@@ -15,10 +15,12 @@ import type {
   TransferProgress,
 } from '../../transport/remote-access.ts'
 import { containsRecord } from '../commits/ancestors.ts'
+import type { SeenHead } from '../local/remote-state-file.ts'
 import { GrantedFiles } from '../session/granted.ts'
 import {
   environmentOf,
   localFiles,
+  remotesSeenByClones,
   type StoreEnvironment,
   type StorePlaces,
 } from '../session/open-options.ts'
@@ -99,8 +101,9 @@ async function fetchInto(
   const fetch = new StartFetch(held, { storeId, identity, access, transfer }, placeOf(objects))
   const files = new GrantedFiles(options)
   // Read before the fetch: another process may make the clone during it, and see more.
-  const { seenRemotes } = await localFiles(options, storeId)
-  const seen = await seenRemotes.find('origin', access.url)
+  const remotes = remotesSeenByClones(options, storeId)
+  const found = await Promise.all(remotes.map((one) => one.find('origin', access.url)))
+  const seen = found.flatMap((one) => one ?? [])
   if (options.full === true) {
     const { head, wraps } = await fetch.fetchFirst(true)
     const bytes = fetch.readBlob(wraps, wrapsBytesMax)
@@ -109,22 +112,25 @@ async function fetchInto(
     const { epochs } = await fetch.sourceAt(head)
     const source = { objects, storeId, epochs }
     const { snapshot } = await verifyHistory(source, head, { signal, progress })
-    if (seen && !(await inSlices(containsRecord(source, head, seen)))) throw lacksSeenError()
+    for (const one of seen) {
+      if (!(await inSlices(containsRecord(source, head, one)))) throw lacksSeenError()
+    }
     return snapshot
   }
   const { snapshot, start, records, wrapsBytes, startBytes } = await fetch.fetch()
-  const isAbove = seen !== undefined && seen.height >= start.state.height
-  if (isAbove && !records.has(toHex(seen.record))) throw lacksSeenError()
+  const isLacking = ({ height, record }: SeenHead): boolean =>
+    height >= start.state.height && !records.has(toHex(record))
+  if (seen.some(isLacking)) throw lacksSeenError()
   await files.keepWraps(wrapsBytes)
   await files.keepStart(startBytes)
   return snapshot
 }
 
-/** A clone that was here before, and was deleted, has seen more of the remote. */
+/** Another clone of the grant, or one that was deleted, has seen more of the remote. */
 function lacksSeenError(): StoreError {
   return new StoreError(
     'rolled_back',
-    'The remote lacks changes that it has shown to an earlier clone on this machine: it was ' +
+    'The remote lacks changes that it has shown to a clone of the grant on this machine: it was ' +
       'rolled back, or shows different histories to different clones',
   )
 }

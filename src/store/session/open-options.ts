@@ -1,8 +1,10 @@
 // What a store is opened with, and where it and what belongs to it lie. Reads nothing.
 
 import type { Progress } from '../../async.ts'
+import { toHex, utf8 } from '../../bytes.ts'
 import { type CacheBudget, cachesOfProcess, indexesOfProcess } from '../../cache-budget.ts'
 import { type Clock, systemClock } from '../../clock.ts'
+import { hash256 } from '../../crypto/digest.ts'
 import { type Random, systemRandom } from '../../crypto/random.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { systemDisk } from '../../disk/system-disk.ts'
@@ -14,6 +16,7 @@ import type { SharedLog } from '../../git/replica/shared-log.ts'
 import type { Identity } from '../../keys/identity.ts'
 import type { Unlock } from '../../keys/unlock.ts'
 import { standardStretch, type StretchParameters } from '../../limits.ts'
+import { dirname, resolve } from '../../platform/paths.ts'
 import type { ContentGuard } from '../guard/guard.ts'
 import { Anchor } from '../local/anchor.ts'
 import { GrantNotes } from '../local/grant-notes.ts'
@@ -149,14 +152,32 @@ export async function localFiles(
 export function ownFilesOf(options: StorePlaces & StoreEnvironment, storeId: string): OwnFiles {
   const { ownFiles } = options
   if (ownFiles !== undefined) return ownFiles(formatId('store', storeId))
-  const { caches, anchorFile, remotesFile, grantsFile, cacheDirectory } = localPlaces(
-    options,
-    storeId,
-  )
+  return ownDirectoryOf(localPlaces(options, storeId))
+}
+
+/** What remotes have shown to each clone of a grant on this machine, also to deleted ones. */
+export function remotesSeenByClones(
+  options: StorePlaces & StoreEnvironment,
+  storeId: string,
+): readonly RemoteStateFile[] {
+  const places = localPlaces(options, storeId)
+  const { caches, remotesFile } = places
+  const [folder, device] = [dirname(remotesFile), formatId('device', options.identity.deviceId)]
+  const isOne = (name: string): boolean =>
+    name.startsWith(`${device}-`) && name.endsWith('.remotes')
+  const filesOf = (name: string): OwnFiles =>
+    ownDirectoryOf({ ...places, remotesFile: `${folder}/${name}` })
+  const names = caches.disk.list(folder).filter(isOne)
+  return names.map((name) => new RemoteStateFile(caches, filesOf(name)))
+}
+
+function ownDirectoryOf(places: ReturnType<typeof localPlaces>): OwnFiles {
+  const { caches, anchorFile: anchor, remotesFile: remotes, grantsFile: grants } = places
+  const { cacheDirectory } = places
   return new OwnDirectory(caches.disk, {
-    anchor: anchorFile,
-    remotes: remotesFile,
-    grants: grantsFile,
+    anchor,
+    remotes,
+    grants,
     reads: `${cacheDirectory}/reads`,
     state: `${cacheDirectory}/state`,
     'state-changes': `${cacheDirectory}/state-changes`,
@@ -169,6 +190,8 @@ export function localPlaces(
   storeId: string,
 ): {
   readonly caches: CacheOwner
+  /** Begins the paths of all of them in the state directory. */
+  readonly state: string
   readonly anchorFile: string
   readonly remotesFile: string
   /** What this device notes of the grants that it gave. */
@@ -182,9 +205,13 @@ export function localPlaces(
   const { identity, directory, stateDirectory } = options
   const { disk, random } = environmentOf(options)
   const device = formatId('device', identity.deviceId)
-  const state = `${stateDirectory}/${formatId('store', storeId)}/${device}`
+  // A device has one state on a machine, as its records follow one another. The clones of a grant
+  // are independent, and told apart by their place: a name in one could be put back with it.
+  const clone = identity.grant && `-${toHex(hash256(utf8(resolve(directory))).subarray(0, 8))}`
+  const state = `${stateDirectory}/${formatId('store', storeId)}/${device}${clone ?? ''}`
   return {
     caches: { disk, storeId, identity, random },
+    state,
     anchorFile: `${state}.anchor`,
     remotesFile: `${state}.remotes`,
     grantsFile: `${state}.grants`,

@@ -25,7 +25,7 @@ async function mirrored(given: Partial<Mirror> = {}, clone?: Clone) {
   const { store, place } = clone ?? (await newStore())
   const directory = temporaryDirectory()
   const mirror = { ...plainMirror, id: '0123456789abcdef', directory, ...given }
-  const files = new MirrorFiles({ ...place, storeId: store.id })
+  const files = new MirrorFiles(store.id, place)
   let clockMs = 0
   const clock = (): number => Date.now() + clockMs
   const runner = new MirrorRunner({ store, ...place, mirror, files, clock })

@@ -1,7 +1,7 @@
 // The directory of the clone of a grant: who makes it, and what follows when it was deleted or
 // belongs to another grant.
 
-import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { put, sync } from '../../../support/clones.ts'
@@ -9,8 +9,12 @@ import {
   create,
   givenGrant,
   giveMore,
+  type GrantWorld,
   hold,
   holderPlace,
+  type HolderPlace,
+  mainAt,
+  moveMain,
   syncHolder,
   writeAs,
 } from '../../../support/grant-holders.ts'
@@ -124,5 +128,58 @@ describe('the clone of a grant', () => {
       })
     }
     await (await hold(world, at)).close()
+  })
+})
+
+describe('two clones of a grant on one machine', () => {
+  async function twoClones() {
+    const world = await givenGrant()
+    const one = holderPlace()
+    const two = { ...one, directory: `${one.directory}-two` }
+    for (const at of [one, two]) await (await hold(world, at)).close()
+    return { world, one, two }
+  }
+
+  async function send(world: GrantWorld, at: HolderPlace, path: string): Promise<void> {
+    const store = await hold(world, at)
+    await writeAs(store, create(path))
+    await syncHolder(store)
+    await store.close()
+  }
+
+  test('write and sync by turns, one behind the other', async () => {
+    const { world, one, two } = await twoClones()
+    for (const round of [1, 2]) {
+      for (const n of [1, 2, 3]) await send(world, one, `/one/${round}-${n}.md`)
+      await send(world, two, `/two/${round}.md`)
+    }
+    rmSync(one.directory, { recursive: true })
+    await send(world, one, '/one/again.md')
+    await send(world, two, '/two/last.md')
+    const store = await hold(world, two)
+    expect(Object.keys(await contentsOf(store))).toHaveLength(13)
+    await store.close()
+  })
+
+  test('each notice when they are put back', async () => {
+    const { world, one, two } = await twoClones()
+    const backup = `${two.directory}-backup`
+    cpSync(two.directory, backup, { recursive: true })
+    await send(world, two, '/two.md')
+    await send(world, one, '/one.md')
+    rmSync(two.directory, { recursive: true })
+    cpSync(backup, two.directory, { recursive: true })
+    await expect(hold(world, two)).rejects.toMatchObject({ code: 'rolled_back' })
+    await (await hold(world, one)).close()
+  })
+
+  test.each([false, true])('make no third one from an older remote, full: %s', async (full) => {
+    const { world, one, two } = await twoClones()
+    const before = mainAt(world)
+    await send(world, one, '/one.md')
+    moveMain(world, before)
+    await (await hold(world, two)).close()
+    const third = { ...one, directory: `${one.directory}-three`, full }
+    await expect(hold(world, third)).rejects.toMatchObject({ code: 'rolled_back' })
   })
 })

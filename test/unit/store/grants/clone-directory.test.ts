@@ -59,7 +59,7 @@ describe('the clone of a grant', () => {
     const at = holderPlace()
     await (await hold(world, at)).close()
     const kept = join(at.directory, 'gitlocket')
-    const [wraps = ''] = readdirSync(kept).filter((name) => name.startsWith('wraps-'))
+    const wraps = readdirSync(kept).find((name) => name.startsWith('wraps-')) ?? ''
     expect(wraps).not.toBe('')
     writeFileSync(join(kept, `${wraps}.0123456789abcdef.tmp`), '')
     const again = await hold(world, at)

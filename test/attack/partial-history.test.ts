@@ -50,7 +50,7 @@ async function fetchFrom(fault: Fault | undefined, how?: Partial<FetchRequest>):
   const store = await createDiskObjectStore({ directory, mayBeShallow: true })
   await store.exchange.setShallow([a])
   const request = { want: head, haves: [], deepen: 1, shallow: [a], ...how }
-  const access = { url: server.url, environment, timeoutMs: 5000 }
+  const access = { url: server.url, environment }
   const outcome = fetchPack(access, { ...request, into: store.exchange })
   return { store, requests: server.requests, outcome }
 }

@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import type { StoreSyncOptions } from '../../src/index.ts'
 import { type Clone, headOf, joinClone, sync, syncAll } from '../support/clones.ts'
-import { environment, failureOf } from '../support/faulty-remotes.ts'
+import { environment, failureOf, failureUnder } from '../support/faulty-remotes.ts'
 import {
   advertisement,
   answer,
@@ -50,7 +50,7 @@ async function served(user?: Parameters<typeof serve>[1]): Promise<ServedPair> {
   return serve(await pairOfClones(), user)
 }
 
-const access = { environment, timeoutMs: 1000 }
+const access = { environment }
 
 function syncOver({ store }: Clone, options: StoreSyncOptions = {}): ReturnType<typeof sync> {
   return store.as(author).sync({ access, ...options })
@@ -101,10 +101,10 @@ describe('T27: a host that lies about a push', () => {
       const { a, b, remote, server } = world
       await create(b, '/new.md')
       await b.store.maintenance.checkpoint()
-      server.fault = taken(world, say)
-      expect(await failureOf(syncOver(b))).toMatchObject({ code })
+      const fault = taken(world, say)
+      const error = await failureUnder(server, [code, fault], () => syncOver(b))
+      expect(error).toMatchObject({ code })
       expect(branchOf(remote)).toBe(await headOf(b))
-      server.fault = undefined
       expect(await syncOver(b)).toMatchObject({ sent: { commits: 0 }, received: { commits: 0 } })
       await sync(a)
       await expectInStep(remote, [a, b])
@@ -147,12 +147,11 @@ describe('T27: a host that breaks off or falls silent', () => {
       await create(a, '/theirs.md')
       await sync(a)
       await create(b, '/ours.md')
-      server.fault = fault
-      expect(await failureOf(syncOver(b))).toMatchObject({ code })
+      const error = await failureUnder(server, [code, fault], () => syncOver(b))
+      expect(error).toMatchObject({ code })
       await create(b, '/goes-on.md')
       expect(await contentsOf(b.store)).toMatchObject({ '/ours.md': '/ours.md' })
       await b.store.maintenance.verify()
-      server.fault = undefined
       await syncOver(b)
       await sync(a)
       await expectInStep(remote, [a, b])
@@ -171,10 +170,9 @@ describe('T36: a host that never stops sending', () => {
     const { a, b, server } = await served()
     await create(a, '/theirs.md')
     await sync(a)
-    server.fault = fault
-    const error = await failureOf(syncOver(b, { access: { ...access, timeoutMs: 50 } }))
-    expect(error).toMatchObject({ code: 'remote_timeout' })
-    server.fault = undefined
+    const code = 'remote_timeout'
+    const error = await failureUnder(server, [code, fault], () => syncOver(b))
+    expect(error).toMatchObject({ code })
     await syncOver(b)
     expect(await contentsOf(b.store)).toMatchObject({ '/theirs.md': '/theirs.md' })
   })
@@ -184,7 +182,7 @@ describe('T36: a host that never stops sending', () => {
     await create(a, '/theirs.md')
     await sync(a)
     server.fault = fault
-    const error = await failureOf(syncOver(b, { access: { environment } }))
+    const error = await failureOf(syncOver(b))
     expect(error).toMatchObject({ code: 'remote_protocol' })
   })
 
@@ -200,7 +198,7 @@ describe('T36: a host that never stops sending', () => {
       git(['push', '--quiet', remote, 'main'], b.place.directory)
       forever('git-receive-pack-result', [band(1, packets(...ok))], again)(response)
     })
-    const done = await syncOver(b, { access: { environment } })
+    const done = await syncOver(b)
     expect(done).toMatchObject({ sent: { commits: 1 } })
     server.fault = undefined
     await sync(a)

@@ -52,7 +52,6 @@ async function secureHost(bare = repository) {
     url: server.url,
     environment: { ...environment, ...variables },
     certificateAuthorities: tls.cert,
-    timeoutMs: 2000,
   })
   return { server, access, target: new URL(server.url).host, tls }
 }

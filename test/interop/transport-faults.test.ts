@@ -8,6 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { createDiskObjectStore } from '../../src/git/disk-store/disk-object-store.ts'
 import {
   failureOf,
+  failureUnder,
   fetchFrom,
   head,
   push,
@@ -86,8 +87,9 @@ describe('asked for a list, a host that', () => {
       /compressed/,
     ],
   ])('%s', async (_, fault, code, message) => {
-    const { access } = await withFault(repository, on(advertisement, fault))
-    const error = await failureOf(listRemote(access))
+    const { server, access } = await withFault(repository)
+    const work = () => listRemote(access)
+    const error = await failureUnder(server, [code, on(advertisement, fault)], work)
     expect({ code: error.code, message: error.message }).toEqual({
       code,
       message: expect.stringMatching(message),
@@ -178,11 +180,11 @@ describe('asked for objects, a host that', () => {
     ['is broken', answer(500, 'oops'), 'remote_busy', /500\): oops/],
     ['redirects now', answer(307, '', { location: '/elsewhere' }), 'remote_protocol', /307/],
   ])('%s', async (_, fault, code, message) => {
-    const { access } = await withFault(repository, on(fetching, fault))
+    const { server, access } = await withFault(repository)
     const directory = join(temporaryDirectory(), 's')
     const store = await createDiskObjectStore({ directory })
-    const attempt = fetchPack(access, { want: head, haves: [], into: store.exchange })
-    const error = await failureOf(attempt)
+    const work = () => fetchPack(access, { want: head, haves: [], into: store.exchange })
+    const error = await failureUnder(server, [code, on(fetching, fault)], work)
     expect({ code: error.code, message: error.message }).toEqual({
       code,
       message: expect.stringMatching(message),
@@ -274,8 +276,8 @@ describe('given a push, a host that', () => {
       /^[\x20-\x7E…]{1,600}$/,
     ],
   ])('%s', async (_, fault, code, message) => {
-    const { access } = await withFault(empty, on(pushing, fault))
-    const error = await failureOf(push(access))
+    const { server, access } = await withFault(empty)
+    const error = await failureUnder(server, [code, on(pushing, fault)], () => push(access))
     expect({ code: error.code, message: error.message }).toEqual({
       code,
       message: expect.stringMatching(message),

@@ -3,7 +3,7 @@
 
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll } from 'vitest'
+import { beforeAll, vi } from 'vitest'
 import { StoreError } from '../../src/errors.ts'
 import { createMemoryObjectStore } from '../../src/git/memory-store/memory-object-store.ts'
 import type { RemoteAccess } from '../../src/transport/remote-access.ts'
@@ -57,10 +57,10 @@ export function fetchFrom(access: RemoteAccess): Promise<unknown> {
 /** Against a repository, with one fault. */
 export async function withFault(
   repository: string,
-  fault: Fault,
+  fault?: Fault,
 ): Promise<{ readonly server: GitServer; readonly access: RemoteAccess }> {
-  const server = await startGitServer({ repository, fault })
-  return { server, access: { url: server.url, environment, timeoutMs: 1000 } }
+  const server = await startGitServer({ repository, ...(fault && { fault }) })
+  return { server, access: { url: server.url, environment } }
 }
 
 export async function failureOf(work: Promise<unknown>): Promise<StoreError> {
@@ -71,6 +71,32 @@ export async function failureOf(work: Promise<unknown>): Promise<StoreError> {
     throw error
   }
   throw new Error('It did not fail')
+}
+
+/**
+ * What work fails with under a fault. A client that has to give up the host sees no time pass until
+ * the fault begins, so that no honest answer is too slow, and then half a minute at a time.
+ */
+export async function failureUnder(
+  server: GitServer,
+  [code, fault]: readonly [code: string, Fault],
+  work: () => Promise<unknown>,
+): Promise<StoreError> {
+  const flies = code === 'remote_timeout'
+  let flying: NodeJS.Timeout | undefined
+  server.fault = async (request, response) => {
+    if (!(await fault(request, response))) return false
+    if (flies) flying ??= setInterval(() => vi.advanceTimersByTime(30_000), 10)
+    return true
+  }
+  if (flies) vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  try {
+    return await failureOf(work())
+  } finally {
+    clearInterval(flying)
+    if (flies) vi.useRealTimers()
+    server.fault = undefined
+  }
 }
 
 /** A shell script; its path. */

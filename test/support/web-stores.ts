@@ -3,7 +3,7 @@
 import { expect } from 'vitest'
 import { openRemote, type RemoteStore, type RemoteStoreOptions } from '../../src/web/web.ts'
 import { sync } from './clones.ts'
-import { failureOf } from './faulty-remotes.ts'
+import { failureUnder } from './faulty-remotes.ts'
 import { type Fault, type GitServer, startGitServer } from './git-server.ts'
 import { type GrantWorld, givenGrant } from './grant-holders.ts'
 import { author, contentsOf } from './stores.ts'
@@ -38,17 +38,16 @@ export async function change({ granter }: WebWorld, path = '/theirs.md'): Promis
 export async function expectFaultRefused(
   fault: Fault,
   code: string,
-  { timeoutMs = 5000, ...how }: Parameters<typeof openWeb>[1] = {},
+  how: Parameters<typeof openWeb>[1] = {},
 ): Promise<void> {
   const world = await servedGrant()
-  const store = await openWeb(world, { timeoutMs, ...how })
+  const store = await openWeb(world, how)
   const before = await contentsOf(store)
   await change(world)
-  world.server.fault = fault
-  expect(await failureOf(store.sync())).toMatchObject({ code })
-  expect(await failureOf(openWeb(world, { timeoutMs, ...how }))).toMatchObject({ code })
+  for (const work of [() => store.sync(), () => openWeb(world, how)]) {
+    expect(await failureUnder(world.server, [code, fault], work)).toMatchObject({ code })
+  }
   expect(await contentsOf(store)).toEqual(before)
-  world.server.fault = undefined
   await store.sync()
   expect(await contentsOf(store)).toEqual({ ...before, '/theirs.md': 'theirs' })
   await store.close()

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { formatIdentity } from '../../../src/index.ts'
 import { openRemote } from '../../../src/web/web.ts'
 import { sync } from '../../support/clones.ts'
-import { failureOf } from '../../support/faulty-remotes.ts'
+import { failureOf, failureUnder } from '../../support/faulty-remotes.ts'
 import { answer, on, pushing, report, stall } from '../../support/git-server.ts'
 import { hold, mainAt } from '../../support/grant-holders.ts'
 import { author, contentsOf } from '../../support/stores.ts'
@@ -113,18 +113,17 @@ test('a write that loses the race is merged and sent again', async () => {
 
 test('a write that cannot be sent rejects and is taken back', async () => {
   const world = await servedGrant()
-  const store = await openWeb(world, { timeoutMs: 300 })
+  const store = await openWeb(world)
   const before = mainAt(world)
   for (const [code, fault] of [
     ['remote_busy', on(pushing, answer(500, 'oops'))],
     ['remote_timeout', on(pushing, stall())],
     ['push_rejected', on(pushing, report('unpack ok\n', 'ng refs/heads/main no\n'))],
   ] as const) {
-    world.server.fault = fault
-    const failure = await failureOf(store.as(webAuthor).write('/new.md', 'new'))
+    const write = () => store.as(webAuthor).write('/new.md', 'new')
+    const failure = await failureUnder(world.server, [code, fault], write)
     expect(failure).toMatchObject({ code })
     expect(failure.message).toContain('taken back')
-    world.server.fault = undefined
     expect(await contentsOf(store)).toEqual(notes)
     expect(mainAt(world)).toBe(before)
   }
@@ -136,7 +135,7 @@ test('a write that cannot be sent rejects and is taken back', async () => {
 
 test('a write whose answer is lost is at the remote once', async () => {
   const world = await servedGrant()
-  const store = await openWeb(world, { timeoutMs: 2000 })
+  const store = await openWeb(world)
   let lost = 0
   world.server.fault = (request, response) => {
     if (!pushing.test(`${request.method} ${request.url}`) || lost > 0) return false

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { clientOf } from '../support/console.ts'
+import { freePort } from '../support/free-port.ts'
 import { ended, type Home, newHome } from './cli-process.ts'
 
 async function newStoreHome(): Promise<Home> {
@@ -59,8 +60,9 @@ describe('gitlocket console', () => {
 
   test('has the port that it is given, or reports why not', { tags: 'slow' }, async () => {
     const home = await newStoreHome()
-    const first = await started(home)
-    const { port } = new URL(first.line)
+    const port = String(await freePort())
+    const first = await started(home, '--port', port)
+    expect(new URL(first.line).port).toBe(port)
     const taken = await home.run(['console', '--no-open', '--port', port])
     expect(taken.exitCode).toBe(2)
     expect(taken.stderr).toContain('Another program listens there')

@@ -8,11 +8,13 @@ import { describe, expect, test } from 'vitest'
 import {
   environment,
   failureOf,
+  failureOnce,
   head,
   makeBare,
   program,
   push,
   sharedRemotes,
+  isWritten,
 } from '../support/faulty-remotes.ts'
 import { type Fault, makeCertificate, startGitServer } from '../support/git-server.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
@@ -76,8 +78,8 @@ describe('the ssh command', () => {
     const pid = join(temporaryDirectory(), 'pid')
     const hanging = program(`echo $$ > ${pid}; exec sleep 300`)
     const own = { ...environment, GIT_SSH_COMMAND: `${hanging} -v; true` }
-    const access = { url: `${url}x`, environment: own, timeoutMs: 300 }
-    expect(await failureOf(listRemote(access))).toMatchObject({ code: 'remote_timeout' })
+    const work = () => listRemote({ url: `${url}x`, environment: own })
+    expect(await failureOnce(() => isWritten(pid), work)).toMatchObject({ code: 'remote_timeout' })
     const state = join('/proc', readFileSync(pid, 'utf8').trim(), 'status')
     // The signal has been sent, and the process ends once the machine gets to it. Its parent, which
     // would have reaped it, has ended as well: it may still be a zombie.

@@ -7,7 +7,9 @@ import { describe, expect, test } from 'vitest'
 import {
   environment,
   failureOf,
+  failureOnce,
   fetchFrom,
+  isWritten,
   program,
   sharedRemotes,
   withFault,
@@ -98,8 +100,9 @@ describe('a program that speaks for a host', () => {
   test('is ended when it hangs', { tags: 'slow' }, async () => {
     const pid = join(temporaryDirectory(), 'pid')
     const hanging = program(`echo $$ > ${pid}; exec sleep 300`)
-    const access = { url: 'host:x', environment, sshCommand: [hanging], timeoutMs: 300 }
-    expect(await failureOf(listRemote(access))).toMatchObject({ code: 'remote_timeout' })
+    const access = { url: 'host:x', environment, sshCommand: [hanging] }
+    const work = () => listRemote(access)
+    expect(await failureOnce(() => isWritten(pid), work)).toMatchObject({ code: 'remote_timeout' })
     expect(() => process.kill(Number(readFileSync(pid, 'utf8')), 0)).toThrow('ESRCH')
   })
 

@@ -1,7 +1,7 @@
 // What tests of broken and hostile remotes share: a history, a repository that has it, one that has
 // nothing, and ways of looking at how an exchange fails.
 
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, vi } from 'vitest'
 import { StoreError } from '../../src/errors.ts'
@@ -97,6 +97,26 @@ export async function failureUnder(
     if (flies) vi.useRealTimers()
     server.fault = undefined
   }
+}
+
+/** What work fails with that gives up a program: no time passes for it until this holds. */
+export async function failureOnce(
+  holds: () => boolean,
+  work: () => Promise<unknown>,
+): Promise<StoreError> {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  const flying = setInterval(() => holds() && vi.advanceTimersByTime(30_000), 10)
+  try {
+    return await failureOf(work())
+  } finally {
+    clearInterval(flying)
+    vi.useRealTimers()
+  }
+}
+
+/** Whether a program has written a line to this file. */
+export function isWritten(path: string): boolean {
+  return existsSync(path) && readFileSync(path, 'utf8').endsWith('\n')
 }
 
 /** A shell script; its path. */

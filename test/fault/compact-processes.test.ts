@@ -12,14 +12,21 @@ import { expectErased } from '../support/erasure.ts'
 const program = fileURLToPath(new URL('../support/slow-compact.mjs', import.meta.url))
 const lockWaitMs = 100
 
-/** Resolves once the lock is held, to what resolves with the exit code. */
-async function startCompaction(directory: string): Promise<{ readonly ended: Promise<unknown> }> {
-  const child = spawn(process.execPath, [program, directory, '1500'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+interface Compaction {
+  /** Lets it do its work, and end. */
+  readonly goOn: () => void
+  /** Resolves with the exit code. */
+  readonly ended: Promise<unknown>
+}
+
+/** Resolves once the lock is held. */
+async function startCompaction(directory: string): Promise<Compaction> {
+  const child = spawn(process.execPath, [program, directory], {
+    stdio: ['pipe', 'pipe', 'inherit'],
   })
   const ended = once(child, 'exit').then(([code]: unknown[]) => code)
   await once(child.stdout, 'data')
-  return { ended }
+  return { goOn: () => void child.stdin.end(), ended }
 }
 
 test(
@@ -28,11 +35,15 @@ test(
   async () => {
     const place = await prepareStore()
     const store = await openDiskObjectStore({ ...place, lockWaitMs })
-    const { ended } = await startCompaction(place.directory)
+    const { goOn, ended } = await startCompaction(place.directory)
     await expect(store.checkpoint()).rejects.toMatchObject({ code: 'locked' })
     await commitErasure(store, erasure)
     expect(store.status().purgePending).toBe(erasure.dead.size)
-    await store.checkpoint()
+    const checkpoint = store.checkpoint()
+    await new Promise((resolve) => setTimeout(resolve, 5 * lockWaitMs))
+    expect(store.status().purgePending).toBe(erasure.dead.size)
+    goOn()
+    await checkpoint
     expect(store.status().purgePending).toBe(0)
     expect(await ended).toBe(0)
     expectErased(place.directory, store, erasure)

@@ -1,19 +1,19 @@
-// A process that compacts a store for a while: `node slow-compact.mjs <directory> <ms>`. Prints
-// `compacting` once it holds the lock. Loads the compiled product.
+// A process that compacts a store: `node slow-compact.mjs <directory>`. Prints `compacting` once it
+// holds the lock, which it keeps until its input ends. Loads the compiled product.
 
+import { once } from 'node:events'
 import { writeSync } from 'node:fs'
-import { argv } from 'node:process'
-import { setTimeout as delay } from 'node:timers/promises'
+import { argv, stdin } from 'node:process'
 import { openDiskObjectStore } from '../../dist/git/disk-store/disk-object-store.js'
 import { workerPacker } from '../../dist/git/maintenance/pack-worker.js'
 
-const [, , directory, ms] = argv
+const [, , directory] = argv
 const packer = workerPacker(`${directory}/objects/pack`)
 const slow = {
   ...packer,
   async compact(...job) {
     writeSync(1, 'compacting\n')
-    await delay(Number(ms))
+    await once(stdin.resume(), 'end')
     return packer.compact(...job)
   },
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { bareRemote } from '../support/clones.ts'
 import { connectToServer } from '../support/mcp-client.ts'
+import { patience } from '../support/patience.ts'
 import { git } from '../support/temporary.ts'
 import { type Home, newHome } from './cli-process.ts'
 import { type Asked, ask, newKey, serve } from './serving.ts'
@@ -201,10 +202,7 @@ describe('serve', { tags: 'slow' }, () => {
     const remote = bareRemote()
     const store = join(dataOf(home), 'stores', String(body['id']))
     await home.ok('--store', store, 'remote', 'add', 'origin', remote)
-    for (let waited = 0; !existsSync(join(remote, 'refs/heads/main')); waited += 50) {
-      if (waited > 20_000) throw new Error('Nothing was pushed')
-      await new Promise((done) => setTimeout(done, 50))
-    }
+    await expect.poll(() => existsSync(join(remote, 'refs/heads/main')), patience).toBe(true)
     expect((await server.stop()).exitCode).toBe(0)
   })
 })

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { bareRemote } from '../support/clones.ts'
 import { advertisement, cut, on, stall, startGitServer } from '../support/git-server.ts'
+import { patience } from '../support/patience.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
 import { firstMachine, nextMachine } from './cli-machines.ts'
 import { type Ended, ended, newHomeWithStore } from './cli-process.ts'
@@ -31,10 +32,9 @@ function watching(child: ChildProcess): Watch {
     })
   }
   const said = async (text: string, times = 1): Promise<void> => {
-    for (let waited = 0; count(output, text) < times; waited += 20) {
-      if (waited > 20_000 || child.exitCode !== null) throw new Error(`Not said: ${output}`)
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
+    const holds = (): boolean => count(output, text) >= times || child.exitCode !== null
+    await expect.poll(holds, patience).toBe(true)
+    if (count(output, text) < times) throw new Error(`Not said: ${output}`)
   }
   return { child, end: ended(child), said }
 }

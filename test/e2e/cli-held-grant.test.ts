@@ -195,6 +195,27 @@ test('commands that need a device are refused', async () => {
   }
 })
 
+test('a holder names its own grant by its id', async () => {
+  const { holder, granter } = await given()
+  const { data } = await granter.json('grant', 'list')
+  const id: string = Array.isArray(data) ? data[0].id : ''
+  await holder.ok('write', 'notes/a.md', '--text', 'changed')
+  for (const words of [
+    ['log', '--grant', 'ci'],
+    ['undo', '--grant', 'ci', '--yes'],
+    ['rollback', '--grant', 'ci', '--yes'],
+  ]) {
+    const { exitCode, stderr } = await holder.call(words)
+    expect([words, exitCode]).toEqual([words, 3])
+    expect(stderr).toContain('This clone knows no grant "ci"')
+    expect(stderr).toContain(id)
+  }
+  const log = await holder.call(['log', '--grant', id.slice(0, 10)])
+  expect([log.exitCode, log.stdout]).toEqual([0, expect.stringContaining('/notes/a.md')])
+  expect((await holder.call(['undo', '--grant', id, '--yes'])).exitCode).toBe(0)
+  expect(await holder.ok('cat', 'notes/a.md')).toBe('first')
+})
+
 test('no other store is made in the place of the clone', async () => {
   const { holder, remote } = await given()
   for (const words of [['init', '--no-passphrase'], ['join', remote], ['recover']]) {

@@ -41,7 +41,7 @@ export async function openByGrant(
 
 function againHint({ environment }: Context, { grant }: NamedGrant): string {
   const { storeDirectory, stateDirectory } = environment
-  const own = formatId('device', HeldGrant.of(grant).identity.deviceId)
+  const own = heldGrantId(grant)
   return (
     `If it was put back on purpose, delete ${storeDirectory} and ${stateDirectory}/*/${own}-*: ` +
     'the next command begins again, without changes that were never sent'
@@ -57,6 +57,11 @@ function withHint(error: unknown, code: ErrorCode, hint: string): CommandError |
   if (!(error instanceof StoreError) || error instanceof CommandError) return undefined
   if (!hasCode(error, code)) return undefined
   return new CommandError(code, error.message, hint, { cause: error, details: error.details })
+}
+
+/** The id of a grant, by its text. */
+export function heldGrantId(grant: string): string {
+  return formatId('device', HeldGrant.of(grant).identity.deviceId)
 }
 
 /** An undo does not reach the changes from before the beginning of a clone. */

@@ -74,7 +74,19 @@ export async function grantIdOf(
 ): Promise<string | undefined> {
   const typed = input.text('grant')
   if (typed === undefined) return undefined
-  return resolveGrant(await readGrants(context, store), typed).grantId
+  const grants = await readGrants(context, store)
+  const { grant } = context.environment
+  if (grant === undefined) return resolveGrant(grants, typed).grantId
+  // Loaded on demand. It may have been given before this clone begins.
+  const own = (await import('./granted.ts')).heldGrantId(grant.grant)
+  const ids = new Set([own, ...grants.map(({ grantId }) => grantId)])
+  const [found, another] = [...ids].filter((id) => beginsWith(id, typed))
+  if (found !== undefined && another === undefined) return found
+  throw new CommandError(
+    'not_found',
+    `This clone knows no grant "${typed}": the label is known only where it was given`,
+    `The grant here is ${own}; \`gitlocket fetch --all\` gets the ids of the others`,
+  )
 }
 
 /** With or without the prefix of the id: `dev_1h0b`, `1h0b`. */

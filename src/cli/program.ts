@@ -13,6 +13,7 @@ import {
   type Command,
   CommandError,
   type Context,
+  deviceError,
   Input,
   type Interrupts,
   type Option,
@@ -65,6 +66,7 @@ export async function runProgram(
     const { loadSodium } = await import('../crypto/sodium.ts')
     await loadSodium()
     const command = invocation.type === 'home' ? await loadHome() : invocation.command
+    if (environment.grant && byDevices.some((one) => one.test(command.name))) throw deviceError()
     refuseForeignRoot(environment)
     const input = await withStorePaths(context, command, invocation.input)
     const answer = await runCommand(command, context, input)
@@ -73,6 +75,12 @@ export async function runProgram(
     return report(error, json, environment)
   }
 }
+
+/** What no grant allows, refused before anything is asked, read or looked up. */
+const byDevices: readonly RegExp[] = [
+  /^(device (add|role|rename|remove)|grant (give|end)|guard (allow|revoke)|redact|expire)$/,
+  /^(key (passwd|recovery|rotate|quota)|remote set-membership|settings|init|join|recover)$/,
+]
 
 function contextOf(environment: Environment, input: Input, interrupts: Interrupts): Context {
   return {

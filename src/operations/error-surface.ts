@@ -87,7 +87,7 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   change_too_large: limit('Change the subdirectories one by one'),
   store_full: limit(makeRoom),
   read_only: refused('Ask for read_write access if the change is wanted'),
-  permission_denied: refused('Ask an owner of the store to change the role of this device'),
+  permission_denied: refused('Run it on a device whose role allows it: an owner gives roles'),
   store_archived: refused('Write to another store; this one can only be read and emptied', {
     status: 400,
     type: 'invalid_request_error',

@@ -181,16 +181,33 @@ test('an undo tells that it does not reach the earlier changes', async () => {
   expect(await holder.ok('cat', 'notes/a.md')).toBe('first')
 })
 
-test('commands that need a device are refused', async () => {
+test('commands that need a device are refused before anything is looked up', async () => {
   const { holder } = await given()
+  await holder.ok('ls')
   for (const words of [
+    ['device', 'add', 'no-card'],
+    ['device', 'role', 'nobody', 'reader'],
+    ['device', 'rename', 'nobody', 'name'],
+    ['device', 'remove', 'nobody'],
+    ['key', 'passwd', '--remove'],
+    ['key', 'recovery'],
     ['key', 'rotate'],
-    ['grant', 'give'],
+    ['key', 'quota', '3'],
+    ['grant', 'give', '--check'],
+    ['grant', 'end', 'nobody'],
+    ['grant', 'end', '--all'],
+    ['guard', 'allow', 'no-hash'],
+    ['remote', 'set-membership', 'nowhere'],
     ['settings', '--name', 'mine'],
+    ['redact', 'memver_0000'],
+    ['redact', '--path', '/memories/nowhere.md'],
+    ['expire', '--unchanged', '1d', '--yes'],
+    ['audit'],
+    ['console'],
   ]) {
     const { exitCode, stderr } = await holder.call(words)
     expect([words, exitCode]).toEqual([words, 6])
-    expect(stderr).toMatch(/[Gg]rant/)
+    expect(stderr).toContain('A grant is for reading and changing memories alone')
     expect(stderr).toContain('hint: Run it on a device of the store')
   }
 })
@@ -242,6 +259,7 @@ test('a reader is told that it may not write, and nothing is kept', async () => 
   const { exitCode, stderr } = await holder.call(['create', 'x.md', '--text', 'x'])
   expect(exitCode).toBe(6)
   expect(stderr).toContain('for reading')
+  expect(stderr).toContain('hint: Run it on a device whose role allows it')
   expect(headOf(remote)).toBe(before)
   expect(await holder.ok('ls')).toBe('notes/\n')
 })

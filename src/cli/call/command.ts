@@ -235,6 +235,15 @@ export function usageError(message: string, verb?: string, details?: ErrorDetail
   return new CommandError('invalid_input', message, `\`${help}\` shows the options`, { details })
 }
 
+/** For a command that the holder of a grant cannot run. */
+export function deviceError(): CommandError {
+  return new CommandError(
+    'permission_denied',
+    'A grant is for reading and changing memories alone: this takes a device of the store',
+    'Run it on a device of the store, or unset GITLOCKET_GRANT and GITLOCKET_GRANT_FILE',
+  )
+}
+
 /** For a document about a store, whose signer may be known by the key of an option. */
 export function ofAnotherStore(error: unknown, option: string): unknown {
   if (!hasCode(error, 'store_id_mismatch')) return error

@@ -22,7 +22,7 @@ import { authorOf, deviceNameOf, deviceNameOption, noGuardOption } from '../call
 import { writeNewFile } from '../machine/files.ts'
 import { isRealDirectory } from '../machine/memory-files.ts'
 import { findFirstPassphrase, findOperatorSecret } from '../machine/secrets.ts'
-import { closing, refuseHolder } from '../store/open-store.ts'
+import { closing } from '../store/open-store.ts'
 import {
   findVanished,
   hasStoreBegun,
@@ -58,7 +58,6 @@ export const commands: readonly Command[] = [
 
 async function init(context: Context, input: Input): Promise<Answer> {
   const { environment } = context
-  refuseHolder(context)
   const vanished = await findVanished(environment)
   if (vanished !== undefined && !input.flag('new')) {
     const anew = '. `gitlocket init --new` makes another, empty store in its place'

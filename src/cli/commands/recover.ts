@@ -17,7 +17,7 @@ import {
 } from '../call/command.ts'
 import { deviceNameOf, deviceNameOption } from '../call/options.ts'
 import { type EntrySecret, withSecret } from '../machine/secrets.ts'
-import { checkIsDirectory, closing, refuseHolder } from '../store/open-store.ts'
+import { checkIsDirectory, closing } from '../store/open-store.ts'
 import { findVanished, isNothingHere, noteStoreHere, vanishedError } from '../store/vanished.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { nameLines, namesakeLines } from '../text/device-text.ts'
@@ -37,7 +37,6 @@ export const commands: readonly Command[] = [
 ]
 
 async function recover(context: Context, input: Input): Promise<Answer> {
-  refuseHolder(context)
   const deviceName = deviceNameOf(context, input)
   await checkIsHere(context)
   const known = findIdentity(context.environment)

@@ -21,8 +21,7 @@ export async function openByGrant(
   const { openGranted } = await import('../../store/open-granted.ts')
   const access = remoteAccess(context)
   try {
-    const places = { directory, stateDirectory }
-    return await openGranted({ ...grant, ...places, access, ...shown })
+    return await openGranted({ ...grant, directory, stateDirectory, access, ...shown })
   } catch (error) {
     throw (
       withHint(error, 'invalid_identity', 'Copy the whole text that `grant give` has shown') ??
@@ -46,11 +45,6 @@ function againHint({ environment }: Context, { grant }: NamedGrant): string {
     `If it was put back on purpose, delete ${storeDirectory} and ${stateDirectory}/*/${own}-*: ` +
     'the next command begins again, without changes that were never sent'
   )
-}
-
-/** An error of a command that a grant does not allow. */
-export function refusedToHolder(error: unknown): unknown {
-  return withHint(error, 'permission_denied', 'Run it on a device of the store') ?? error
 }
 
 function withHint(error: unknown, code: ErrorCode, hint: string): CommandError | undefined {

@@ -11,7 +11,7 @@ import type { Audit, AuditOptions } from '../../store/audit/audit.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { openStore } from '../../store/open.ts'
 import type { OpenOptions } from '../../store/session/open-options.ts'
-import { CommandError, type Context } from '../call/command.ts'
+import { CommandError, type Context, deviceError } from '../call/command.ts'
 import type { Environment } from '../call/environment.ts'
 import { isRealDirectory } from '../machine/memory-files.ts'
 import { withProgress } from '../terminal/progress.ts'
@@ -29,13 +29,7 @@ import {
 
 /** The identity from its file. Throws `invalid_identity`, with a hint, if it is missing. */
 export function getIdentity(environment: Environment): Identity {
-  if (environment.grant !== undefined) {
-    throw new CommandError(
-      'permission_denied',
-      'A grant is for reading and changing memories alone: this takes a device of the store',
-      'Run it on the machine that gave the grant, or without GITLOCKET_GRANT',
-    )
-  }
+  if (environment.grant !== undefined) throw deviceError()
   const identity = findIdentity(environment)
   if (identity !== undefined) return identity
   const noFile = `no identity file at ${environment.identityFile}`
@@ -50,17 +44,6 @@ export function getIdentity(environment: Environment): Identity {
         `There is ${noFile}`,
         '`gitlocket recover` enrols this machine in the store that is there',
       )
-}
-
-/** Before a store is made: with a grant, it would take the place of the grant's own clone. */
-export function refuseHolder({ environment }: Context): void {
-  if (environment.grant === undefined) return
-  throw new CommandError(
-    'permission_denied',
-    'GITLOCKET_GRANT opens the store of GITLOCKET_REMOTE as it is: no other one is made here',
-    '`gitlocket ls -R` lists its memories; for a store of your own, unset GITLOCKET_GRANT and ' +
-      'GITLOCKET_GRANT_FILE',
-  )
 }
 
 /** The identity to open the store with. Throws if there is no store, before a question is asked. */
@@ -86,7 +69,6 @@ export async function withStore<T>(
   work: (store: MemoryStore) => Promise<T>,
   { sends, ...accepting }: Accepting & { readonly sends?: Sends | undefined } = {},
 ): Promise<T> {
-  const { environment } = context
   const { store, leave } = await open(context, accepting)
   try {
     return await closing(store, async () => {
@@ -97,9 +79,6 @@ export async function withStore<T>(
       context.notices.push(...notice.filter((text) => !context.notices.includes(text)))
       return result
     })
-  } catch (error) {
-    if (environment.grant === undefined) throw error
-    throw (await import('./granted.ts')).refusedToHolder(error)
   } finally {
     await leave()
   }

@@ -172,12 +172,11 @@ export function remotesSeenByClones(
 }
 
 function ownDirectoryOf(places: ReturnType<typeof localPlaces>): OwnFiles {
-  const { caches, anchorFile: anchor, remotesFile: remotes, grantsFile: grants } = places
-  const { cacheDirectory } = places
+  const { caches, anchorFile: anchor, remotesFile: remotes, cacheDirectory } = places
   return new OwnDirectory(caches.disk, {
     anchor,
     remotes,
-    grants,
+    grants: places.grantsFile,
     reads: `${cacheDirectory}/reads`,
     state: `${cacheDirectory}/state`,
     'state-changes': `${cacheDirectory}/state-changes`,

@@ -2,8 +2,7 @@
 // @module-tag slow
 
 import { expect, test } from 'vitest'
-import { needHistory, notePartial, refusedToHolder } from '../../../src/cli/store/granted.ts'
-import { StoreError } from '../../../src/index.ts'
+import { needHistory, notePartial } from '../../../src/cli/store/granted.ts'
 import { givenGrant, hold } from '../../support/grant-holders.ts'
 
 test('a list of all needs the whole history, and an undo reports its limit', async () => {
@@ -18,16 +17,4 @@ test('a list of all needs the whole history, and an undo reports its limit', asy
   notePartial({ notices }, held)
   expect(notices).toHaveLength(1)
   await held.close()
-})
-
-test('a refused right names the way, and no other refusal is changed', () => {
-  const refused = new StoreError('permission_denied', 'A grant does not allow this')
-  expect(refusedToHolder(refused)).toMatchObject({
-    code: 'permission_denied',
-    message: 'A grant does not allow this',
-    hint: 'Run it on a device of the store',
-  })
-  for (const other of [new StoreError('not_found', 'No such memory'), new Error('else')]) {
-    expect(refusedToHolder(other)).toBe(other)
-  }
 })

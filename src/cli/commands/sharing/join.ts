@@ -20,7 +20,7 @@ import {
 import { actorOptions, authorOf, deviceNameOf, deviceNameOption } from '../../call/options.ts'
 import { remoteAccess } from '../../machine/remote-access.ts'
 import { type EntrySecret, withSecret } from '../../machine/secrets.ts'
-import { closing, refuseHolder } from '../../store/open-store.ts'
+import { closing } from '../../store/open-store.ts'
 import { hasStoreBegun, noteStoreHere } from '../../store/vanished.ts'
 import { withProgress } from '../../terminal/progress.ts'
 import { askLine, askYes, canAsk } from '../../terminal/prompt.ts'
@@ -54,7 +54,6 @@ export const commands: readonly Command[] = [
 ]
 
 async function join(context: Context, input: Input): Promise<Answer> {
-  refuseHolder(context)
   try {
     return await joinRemote(context, input)
   } catch (error) {

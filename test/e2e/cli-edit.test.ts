@@ -160,8 +160,7 @@ describe.skipIf(noRam)(`edit${note}`, () => {
       expect((await home.run(['edit', 'notes.md'], { env })).exitCode).toBe(0)
       return readFileSync(join(home.directory, 'seen'), 'utf8')
     }
-    const inRam = join(shm, `gitlocket-test-${process.pid}`)
-    mkdirSync(inRam)
+    const inRam = mkdtempSync(join(shm, 'gitlocket-test-'))
     try {
       expect(await place(inRam)).toMatch(inRam)
     } finally {
@@ -248,6 +247,9 @@ describe.skipIf(noRam)(`the files of a killed edit${note}`, () => {
     ]
     chmodSync(join(parent, 'gitlocket-edit-open'), 0o755)
     const dead = left('dead', 'memstore_x', ofOther)
+    // Another edit makes it just now, and has no text in it yet.
+    mkdirSync(join(parent, 'gitlocket-edit-begun'), { mode: 0o700 })
+    writeFileSync(join(parent, 'gitlocket-edit-begun/used-by'), '')
     const target = home.file('victim/used-by', `"memstore_x"\n${JSON.stringify(ofOther)}\n`)
     symlinkSync(dirname(target), join(parent, 'gitlocket-edit-link'))
     symlinkSync(home.directory, join(dead, 'link'))

@@ -18,6 +18,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getuid } from 'node:process'
 import { lifeOf, ownerOf, thisProcess, type ProcessOwner } from '../../disk/process-owner.ts'
+import { systemDisk } from '../../disk/system-disk.ts'
 import { attempt } from '../../home/files.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { CommandError, type Context } from '../call/command.ts'
@@ -94,7 +95,9 @@ export function textsOutside(
   return () =>
     leftScratchDirectories(environment).filter((directory) => {
       const users = findUsers(directory)
-      return users === undefined || users.storeId === id
+      if (users !== undefined) return users.storeId === id
+      // Another edit may just have made it, or removed it since it was listed.
+      return systemDisk.list(directory).some((name) => name !== USERS)
     })
 }
 

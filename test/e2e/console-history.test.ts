@@ -106,9 +106,11 @@ describe.skipIf(missing)(`history in a browser${note}`, { tags: ['slow'] }, () =
     void shown.locked.then(() => shown.close())
     const warning = page.getByRole('alert').getByText('It locks in a minute.')
     await warning.waitFor()
-    await expectAccessible(page)
     await page.getByRole('button', { name: 'Keep it open' }).click()
     await warning.waitFor({ state: 'detached' })
+    await warning.waitFor()
+    // This takes seconds too, and may find it locked, which a click would not survive.
+    await expectAccessible(page)
     await page.getByRole('heading', { name: 'Locked' }).waitFor()
     await page.getByText(/No one has used the console since \d\d:\d\d/).waitFor()
     await expectAccessible(page)

@@ -7,7 +7,7 @@ import type { SourceFile } from './source.ts'
 
 /** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
-  'lines of src': 118_600,
+  'lines of src': 118_620,
   'files of src': 727,
   'lines of test and scripts': 140_500,
   'percent of lines in src that are statements, at least': 50,

@@ -26,6 +26,7 @@ import {
   deadIncoming,
   incomingDirectory,
   IncomingPack,
+  linksOf,
   purgedMeanwhile,
   receiveLimits,
   refusal,
@@ -43,7 +44,7 @@ import { PackSet } from '../pack/pack-set.ts'
 import { PagedIndex } from '../pack/paged-index.ts'
 import { addRemote, getRemote, readRemotes, removeRemote } from '../refs/remotes.ts'
 import { makeOwnDirectory } from '../refs/repository.ts'
-import { joinChanges, moveShallow, readShallow, unmoved, writeShallow } from '../refs/shallow.ts'
+import { joinChanges, readShallow, unmoved, writeShallow } from '../refs/shallow.ts'
 import { readTrackingRef, writeTrackingRef } from '../refs/tracking-ref.ts'
 import { makeOutgoingPack } from './outgoing-pack.ts'
 import { findRefused, hasRefused, keepRefused, openRefused, removeRefused } from './refused-head.ts'
@@ -236,16 +237,30 @@ export class DiskIncoming implements Incoming {
     const { files } = this.#parts
     await this.#store.exclusive(async () => {
       if (this.#isPurged()) throw purgedMeanwhile()
+      const moves = shallow.length + unshallow.length > 0
+      const before = moves ? readShallow(files.disk, files.directory) : []
+      const ends = moves ? this.#endsAfter(before) : []
       // In this order: in between, git takes the old and the new ends for the boundary.
-      await moveShallow(files, { shallow, unshallow: [] })
+      if (moves) await writeShallow(files, [...before, ...ends])
       if (!this.isEmpty) {
         this.#moveInto(packDirectory)
         await this.#disk.syncDirectory(packDirectory)
       }
-      await moveShallow(files, { shallow: [], unshallow })
+      if (moves) await writeShallow(files, ends)
     })
     packs.rescan()
     this.drop()
+  }
+
+  /** The boundary that `before` becomes. Another process may have fetched parents of it since. */
+  #endsAfter(before: readonly Oid[]): readonly Oid[] {
+    const { shallow, unshallow } = this.#moved
+    const left = new Set(unshallow)
+    this.#parts.objects.packs.rescan()
+    return [...before, ...shallow].filter((oid) => {
+      const parents = linksOf(this.read(oid))?.parents
+      return !left.has(oid) && parents?.every((parent) => this.has(parent)) !== true
+    })
   }
 
   async keep(remote: string, head: Oid): Promise<void> {

@@ -225,6 +225,7 @@ export function* checkBoundary(
   }
 }
 
-function linksOf(object: GitObject | undefined): ReturnType<typeof findAllLinks> {
+/** Undefined if it is no commit. */
+export function linksOf(object: GitObject | undefined): ReturnType<typeof findAllLinks> {
   return object?.type === 'commit' ? findAllLinks(object.body) : undefined
 }

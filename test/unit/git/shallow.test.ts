@@ -176,7 +176,7 @@ describe('the file of the boundary', () => {
     expect(readdirSync(join(directory, 'gitlocket'))).not.toContain('pending')
   })
 
-  test('is moved by two handles at once, and has what both did', async () => {
+  test('is moved by two handles at once to what both together lack', async () => {
     const { store, directory } = await partialStore(transitions, 6)
     const other = await openDiskObjectStore({ directory, mayBeShallow })
     const take = async (one: ObjectStore, from: number): Promise<void> => {
@@ -186,7 +186,7 @@ describe('the file of the boundary', () => {
       await receivePack(one.exchange, inChunks(pack, 1000), { tip, boundary })
     }
     await Promise.all([take(store, 4), take(other, 2)])
-    expect(store.exchange.shallow()).toEqual([commits[2] ?? '', commits[4] ?? ''].toSorted())
+    expect(store.exchange.shallow()).toEqual([commits[2]])
     expect(fsck(directory)).toBe('')
     await store.close()
     await other.close()

@@ -3,6 +3,7 @@
 // and continues.
 // @module-tag slow
 
+import { existsSync } from 'node:fs'
 import { beforeEach, expect, test } from 'vitest'
 import type { MemoryStore, SyncReport } from '../../../../src/index.ts'
 import { put, sync } from '../../../support/clones.ts'
@@ -228,4 +229,21 @@ test('a new holder still waits for the granter', async () => {
   await expect(hold(world)).rejects.toMatchObject({ code: 'history_needed' })
   await sync(world.granter)
   await (await hold(world)).close()
+})
+
+test('a sync of an idle handle keeps what another one has fetched of all', async () => {
+  await (await hold(world, at)).close()
+  const [one, idle] = [await hold(world, at), await hold(world, at)]
+  await one.history.fetchAll()
+  await put(world.granter, '/new.md')
+  await sync(world.granter)
+  await writeAs(idle, create('/idle.md'))
+  await syncHolder(idle)
+  expect(existsSync(`${at.directory}/shallow`)).toBe(false)
+  const again = await hold(world, at)
+  expect((await again.status()).beginning).toBeUndefined()
+  await writeAs(again, create('/later.md'))
+  await expectEqual(one, idle, again)
+  await again.maintenance.verify()
+  for (const store of [one, idle, again]) await store.close()
 })

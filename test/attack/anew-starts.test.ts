@@ -24,6 +24,7 @@ import {
   syncHolder,
   writeAs,
 } from '../support/grant-holders.ts'
+import { redact } from '../support/hostile-remotes.ts'
 import { author } from '../support/stores.ts'
 import { copyDirectory, temporaryDirectory } from '../support/temporary.ts'
 
@@ -51,10 +52,6 @@ beforeEach(async () => {
   await writeAs(held, create('/unsent.md'))
 })
 afterEach(() => held.close())
-
-async function redact({ store }: Clone, versionId: string): Promise<void> {
-  await store.as(author).redact({ select: { versionIds: [versionId] }, reason: 'legal' })
-}
 
 async function redactBelow(): Promise<void> {
   await redact(world.granter, erased)

@@ -2,6 +2,7 @@
 // but the grant and the address. The remote is a plain git repository, so that a test can be its
 // hostile host.
 
+import { expect } from 'vitest'
 import { systemRandom } from '../../src/crypto/random.ts'
 import type { Start } from '../../src/format/start.ts'
 import {
@@ -15,7 +16,7 @@ import type { EpochKeys } from '../../src/keys/epoch.ts'
 import { makeStart, openStart } from '../../src/keys/start.ts'
 import { decodeWraps, grantKeysOf, openWraps, parseGrant } from '../../src/keys/wraps.ts'
 import { bareRemote, type Clone, firstClone, joinClone, put, sync, syncAll } from './clones.ts'
-import { author, leastStretch, newStore } from './stores.ts'
+import { author, contentsOf, leastStretch, newStore } from './stores.ts'
 import { git, gitBytes, temporaryDirectory } from './temporary.ts'
 
 const holderAgent = {
@@ -164,4 +165,24 @@ export function forgeStart(
 ): void {
   const how = { pair: place.identity.signing, random: systemRandom }
   showAt(world, 'start', makeStart(keysFor(world), change(readStartAt(world)), how))
+}
+
+/** All have one head, and a fresh clone verifies it from genesis. */
+export async function expectOneHead(
+  world: GrantWorld,
+  ...stores: readonly MemoryStore[]
+): Promise<void> {
+  await sync(world.granter)
+  for (const store of stores) await syncHolder(store)
+  await sync(world.granter)
+  const contents = await contentsOf(world.granter.store)
+  for (const store of stores) {
+    await syncHolder(store)
+    expect(await contentsOf(store)).toEqual(contents)
+    expect((await store.status()).head).toBe((await world.granter.store.status()).head)
+  }
+  const fresh = await joinClone(world.granter, world.url)
+  await fresh.store.maintenance.verify()
+  expect(await contentsOf(fresh.store)).toEqual(contents)
+  await fresh.store.close()
 }

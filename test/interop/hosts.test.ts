@@ -12,6 +12,7 @@ import { failureOf } from '../support/faulty-remotes.ts'
 import { makeCertificate, startGitServer } from '../support/git-server.ts'
 import { type Gitolite, startGitolite } from '../support/gitolite.ts'
 import { branchOf, create, edit, leak, redact } from '../support/hostile-remotes.ts'
+import { patience } from '../support/patience.ts'
 import { sample } from '../support/seed.ts'
 import { startSshServer } from '../support/ssh-server.ts'
 import { author, contentsOf } from '../support/stores.ts'
@@ -92,7 +93,10 @@ async function onGitolite(): Promise<Host & { readonly gitolite: Gitolite }> {
 async function cloneWithGit({ url, environment: env }: Host): Promise<string> {
   const clone = `${temporaryDirectory()}/clone`
   // Not synchronously: the host may be in this process.
-  await promisify(execFile)('git', ['clone', '--quiet', url, clone], { env, timeout: 20_000 })
+  await promisify(execFile)('git', ['clone', '--quiet', url, clone], {
+    env,
+    timeout: patience.timeout,
+  })
   return clone
 }
 

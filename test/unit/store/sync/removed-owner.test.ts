@@ -16,6 +16,7 @@ import {
   sync,
   syncAll,
 } from '../../../support/clones.ts'
+import { patience } from '../../../support/patience.ts'
 import { sample } from '../../../support/seed.ts'
 import { author, contentsOf } from '../../../support/stores.ts'
 
@@ -136,7 +137,9 @@ describe('a local redaction that renames commits shared with the remote', () => 
     await syncAll([third, removed])
     await put(removed, '/late.md', 'late\n')
     await sync(removed)
-    const report = await first.store.as(author).sync({ signal: AbortSignal.timeout(20_000) })
+    const report = await first.store
+      .as(author)
+      .sync({ signal: AbortSignal.timeout(patience.timeout) })
     expect(report.late.flatMap(({ versions }) => versions.map(({ path }) => path))).toEqual([
       '/late.md',
     ])

@@ -26,11 +26,11 @@ import {
   deadIncoming,
   incomingDirectory,
   IncomingPack,
-  linksOf,
   purgedMeanwhile,
   receiveLimits,
   refusal,
   sweepIncoming,
+  wholeMeanwhile,
 } from '../pack/incoming-pack.ts'
 import { corruptPack } from '../pack/pack-entry.ts'
 import {
@@ -44,7 +44,7 @@ import { PackSet } from '../pack/pack-set.ts'
 import { PagedIndex } from '../pack/paged-index.ts'
 import { addRemote, getRemote, readRemotes, removeRemote } from '../refs/remotes.ts'
 import { makeOwnDirectory } from '../refs/repository.ts'
-import { joinChanges, readShallow, unmoved, writeShallow } from '../refs/shallow.ts'
+import { joinChanges, moveShallow, readShallow, unmoved, writeShallow } from '../refs/shallow.ts'
 import { readTrackingRef, writeTrackingRef } from '../refs/tracking-ref.ts'
 import { makeOutgoingPack } from './outgoing-pack.ts'
 import { findRefused, hasRefused, keepRefused, openRefused, removeRefused } from './refused-head.ts'
@@ -149,6 +149,8 @@ export class DiskIncoming implements Incoming {
   #last: { readonly oid: Oid; readonly commit: GitObject } | undefined
   /** How the packs that wait move the boundary. */
   #moved: BoundaryChange = unmoved
+  /** Whether the repository had a boundary when the first pack was asked for. */
+  #wasPartial: boolean | undefined
 
   constructor(parts: StoreParts, store: ObjectStore) {
     const { disk, ownDirectory, identity } = parts.files
@@ -222,6 +224,7 @@ export class DiskIncoming implements Incoming {
         pack.abandon()
         await this.#checkBoundary(options)
       }
+      this.#wasPartial ??= (options.boundary?.before.length ?? 0) > 0
       this.#moved = joinChanges(this.#moved, options.boundary ?? unmoved)
       return { objects, bytes: pack.bytes }
     } catch (error) {
@@ -237,30 +240,18 @@ export class DiskIncoming implements Incoming {
     const { files } = this.#parts
     await this.#store.exclusive(async () => {
       if (this.#isPurged()) throw purgedMeanwhile()
-      const moves = shallow.length + unshallow.length > 0
-      const before = moves ? readShallow(files.disk, files.directory) : []
-      const ends = moves ? this.#endsAfter(before) : []
+      const isWhole = readShallow(files.disk, files.directory).length === 0
+      if (isWhole && this.#wasPartial === true && shallow.length > 0) throw wholeMeanwhile()
       // In this order: in between, git takes the old and the new ends for the boundary.
-      if (moves) await writeShallow(files, [...before, ...ends])
+      await moveShallow(files, { shallow, unshallow: [] })
       if (!this.isEmpty) {
         this.#moveInto(packDirectory)
         await this.#disk.syncDirectory(packDirectory)
       }
-      if (moves) await writeShallow(files, ends)
+      await moveShallow(files, { shallow: [], unshallow })
     })
     packs.rescan()
     this.drop()
-  }
-
-  /** The boundary that `before` becomes. Another process may have fetched parents of it since. */
-  #endsAfter(before: readonly Oid[]): readonly Oid[] {
-    const { shallow, unshallow } = this.#moved
-    const left = new Set(unshallow)
-    this.#parts.objects.packs.rescan()
-    return [...before, ...shallow].filter((oid) => {
-      const parents = linksOf(this.read(oid))?.parents
-      return !left.has(oid) && parents?.every((parent) => this.has(parent)) !== true
-    })
   }
 
   async keep(remote: string, head: Oid): Promise<void> {
@@ -276,6 +267,7 @@ export class DiskIncoming implements Incoming {
   drop(): void {
     this.#last = undefined
     this.#moved = unmoved
+    this.#wasPartial = undefined
     this.#hashed = undefined
     this.#packs.close()
     try {

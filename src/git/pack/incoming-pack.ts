@@ -187,6 +187,13 @@ export function purgedMeanwhile(): StoreError {
   )
 }
 
+export function wholeMeanwhile(): StoreError {
+  return new StoreError(
+    'ref_conflict',
+    'Another process has fetched all of the history in the meantime: fetch again',
+  )
+}
+
 /** Translates the error of a damaged pack for the caller of a fetch. */
 export function refusal(error: unknown): unknown {
   if (!hasCode(error, 'pack_corrupt', 'object_corrupt')) return error
@@ -225,7 +232,6 @@ export function* checkBoundary(
   }
 }
 
-/** Undefined if it is no commit. */
-export function linksOf(object: GitObject | undefined): ReturnType<typeof findAllLinks> {
+function linksOf(object: GitObject | undefined): ReturnType<typeof findAllLinks> {
   return object?.type === 'commit' ? findAllLinks(object.body) : undefined
 }

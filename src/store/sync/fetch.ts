@@ -150,10 +150,12 @@ async function fetchMissing(
     want: head,
     wants: wraps === undefined || objects.read(wraps) !== undefined ? [] : [wraps],
     haves,
-    ...(beginning && {
-      shallow: depth.shallow,
-      deepen: height - beginning.snapshot.head.height + 1 + SLACK,
-    }),
+    // Another process may have fetched all of the history.
+    ...(beginning !== undefined &&
+      depth.shallow.length > 0 && {
+        shallow: depth.shallow,
+        deepen: height - beginning.snapshot.head.height + 1 + SLACK,
+      }),
   }
   const received = await connection.fetch({ ...wanted, into, progress: options.transfer })
   depth.moved(received)

@@ -176,7 +176,7 @@ describe('the file of the boundary', () => {
     expect(readdirSync(join(directory, 'gitlocket'))).not.toContain('pending')
   })
 
-  test('is moved by two handles at once to what both together lack', async () => {
+  test('is moved by two handles at once, and has what both did', async () => {
     const { store, directory } = await partialStore(transitions, 6)
     const other = await openDiskObjectStore({ directory, mayBeShallow })
     const take = async (one: ObjectStore, from: number): Promise<void> => {
@@ -186,7 +186,26 @@ describe('the file of the boundary', () => {
       await receivePack(one.exchange, inChunks(pack, 1000), { tip, boundary })
     }
     await Promise.all([take(store, 4), take(other, 2)])
-    expect(store.exchange.shallow()).toEqual([commits[2]])
+    expect(store.exchange.shallow()).toEqual([commits[2] ?? '', commits[4] ?? ''].toSorted())
+    expect(fsck(directory)).toBe('')
+    await store.close()
+    await other.close()
+  })
+
+  test('stays away once all of the history was fetched, whatever was asked before', async () => {
+    const { store, directory } = await partialStore(transitions, 6)
+    const [before = '', deeper = ''] = [commits[6], commits[4]]
+    const part = store.exchange.incoming()
+    const change = { shallow: [deeper], unshallow: [before] }
+    const boundary = { before: [before], haves: [], ...change }
+    await part.receive(inChunks(await partialPack(transitions, 4), 1000), { tip, boundary })
+    const other = await openDiskObjectStore({ directory, mayBeShallow })
+    const all = { before: [before], haves: [], shallow: [], unshallow: [before] }
+    const pack = await partialPack(transitions, 0)
+    await receivePack(other.exchange, inChunks(pack, 1000), { tip, boundary: all })
+    await expect(part.accept()).rejects.toMatchObject({ code: 'ref_conflict' })
+    part.drop()
+    expect(existsSync(join(directory, 'shallow'))).toBe(false)
     expect(fsck(directory)).toBe('')
     await store.close()
     await other.close()

@@ -7,9 +7,9 @@ import type { SourceFile } from './source.ts'
 
 /** A limit that has to rise does so in a commit of its own that gives the reason. */
 const limits = {
-  'lines of src': 118_620,
+  'lines of src': 118_660,
   'files of src': 727,
-  'lines of test and scripts': 140_500,
+  'lines of test and scripts': 140_560,
   'percent of lines in src that are statements, at least': 50,
   'files of src with one importer': 182,
   'files of src of at most 40 lines': 57,

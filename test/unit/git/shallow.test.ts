@@ -192,7 +192,7 @@ describe('the file of the boundary', () => {
     await other.close()
   })
 
-  test('stays away once all of the history was fetched, whatever was asked before', async () => {
+  test('is not brought back once another handle has fetched everything', async () => {
     const { store, directory } = await partialStore(transitions, 6)
     const [before = '', deeper = ''] = [commits[6], commits[4]]
     const part = store.exchange.incoming()

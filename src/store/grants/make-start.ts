@@ -52,6 +52,18 @@ async function snapshotOf(
   return at?.isCut === true ? inSlices(snapshotAt(contents, history, at.position)) : undefined
 }
 
+/** The height of the floor of such a start, or of the head itself. Undefined as above. */
+export function floorHeightOf(
+  session: StoreSession,
+  { commit, height }: Pick<Head, 'commit' | 'height'>,
+): Promise<number | undefined> {
+  return session.planning(async () => {
+    const history = await session.historyNow()
+    const head = history.findCommit(commit, height)
+    return head && history.commits.at(findFloor(history, head) ?? head.position)?.height
+  })
+}
+
 /** The wraps for these grants of this device, by number. Throws `change_too_large`. */
 export function makeWrapsOf(
   session: StoreSession,

@@ -20,7 +20,7 @@ import { isOwner } from '../access/lateness.ts'
 import type { GrantsFile, PublishedStart } from '../local/grant-notes.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
-import { makeStartOf, makeWrapsOf } from './make-start.ts'
+import { floorHeightOf, makeStartOf, makeWrapsOf } from './make-start.ts'
 import { liveGrants, readNotes } from './own-grants.ts'
 
 /** A start is made again once the head is this much higher, or after that time if it has moved. */
@@ -161,7 +161,7 @@ async function planOwn(place: GrantPlace, own: OwnGrants): Promise<OwnPlan> {
   // A start of the remote's head would lack a grant that was begun since: the next sync makes it.
   if (hasOtherGrants && !own.isNewest) return nothing
   const needsWraps = areWrapsLost || hasOtherGrants || published?.kid !== own.kid
-  const isDue = needsWraps || isStartLost || isOutOfDate(place, own)
+  const isDue = needsWraps || isStartLost || (await isOutOfDate(place, own))
   if (!isDue) return nothing
   const bytes = await makeStartOf(session, counter, head)
   if (bytes === undefined) return nothing
@@ -174,12 +174,21 @@ async function planOwn(place: GrantPlace, own: OwnGrants): Promise<OwnPlan> {
   }
 }
 
-/** Whether the start is too old, or describes versions that were redacted since. */
-function isOutOfDate({ session, head }: GrantPlace, { published, redacted }: OwnGrants): boolean {
+/**
+ * Whether the start is too old, describes versions that were redacted since, or something older
+ * than its floor was merged since, so that no new holder could verify from it.
+ */
+async function isOutOfDate(
+  { session, head }: GrantPlace,
+  { published, redacted }: OwnGrants,
+): Promise<boolean> {
   if (published === undefined || published.redacted !== redacted.size) return true
   const higher = head.height - published.height
   if (higher === 0) return false
-  return Math.abs(higher) >= REFRESH_COMMITS || session.clock.now() - published.at >= REFRESH_MS
+  const isOld = session.clock.now() - published.at >= REFRESH_MS
+  if (isOld || Math.abs(higher) >= REFRESH_COMMITS) return true
+  const floor = await floorHeightOf(session, head)
+  return floor !== undefined && floor < (published.floor ?? Infinity)
 }
 
 /** The object that a ref of grants names. */
@@ -241,7 +250,8 @@ async function note(
   counter: number,
 ): Promise<void> {
   const wraps = made?.wraps?.oid ?? before?.wraps
-  const state = { height: head.height, kid, redacted: redacted.size, grants: ids, isTagged }
+  const floor = made && (await floorHeightOf(session, head))
+  const state = { height: head.height, floor, kid, redacted: redacted.size, grants: ids, isTagged }
   const published =
     made === undefined || wraps === undefined
       ? undefined

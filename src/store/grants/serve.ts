@@ -11,7 +11,7 @@ import { grantOf } from '../../keys/wraps.ts'
 import { grantRefs } from '../../transport/push.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Head } from '../snapshot/snapshot.ts'
-import { makeStartOf, makeWrapsOf } from './make-start.ts'
+import { floorHeightOf, makeStartOf, makeWrapsOf } from './make-start.ts'
 import { liveGrants, readNotes } from './own-grants.ts'
 import { blobOf, REFRESH_COMMITS, REFRESH_MS } from './publish.ts'
 
@@ -25,6 +25,8 @@ interface Made {
   /** The grants, their keys, and the redactions: with others, both are made again. */
   readonly basis: string
   readonly height: number
+  /** The height of the floor of the start. */
+  readonly floor: number
   readonly at: number
 }
 
@@ -134,10 +136,13 @@ async function grantRefsFor(
   const { made } = serving
   const refs = grantRefs(name, false)
   const now = session.clock.now()
+  const isSame = made?.basis === basis && head.height === made.height
+  const floor = isSame ? made.floor : await floorHeightOf(session, head)
+  if (floor === undefined) return []
   const isCurrent =
     made?.basis === basis &&
     head.height - made.height < REFRESH_COMMITS &&
-    (head.height === made.height || now - made.at < REFRESH_MS)
+    (isSame || (now - made.at < REFRESH_MS && floor >= made.floor))
   if (made !== undefined && isCurrent) {
     return [
       { name: refs.start, oid: made.start, isOwn: true },
@@ -147,7 +152,7 @@ async function grantRefsFor(
   const blobs = await makeBlobs(session, numbers, head)
   if (blobs === undefined) return []
   const { start, wraps } = blobs
-  serving.made = { start: start.oid, wraps: wraps.oid, basis, height: head.height, at: now }
+  serving.made = { start: start.oid, wraps: wraps.oid, basis, height: head.height, floor, at: now }
   return [
     { name: refs.start, oid: start.oid, isOwn: true, blob: start.body },
     { name: refs.wraps, oid: wraps.oid, isOwn: true, blob: wraps.body },

@@ -26,6 +26,8 @@ export interface PublishedStart {
   readonly wraps: Oid
   /** The height of the head, the epoch and the number of redacted versions. */
   readonly height: number
+  /** The height of the floor; undefined if an older version noted it. */
+  readonly floor?: number | undefined
   readonly kid: string
   readonly redacted: number
   /** The ids of the grants that the wraps are for, ascending. */

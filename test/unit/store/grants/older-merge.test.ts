@@ -224,7 +224,10 @@ test('explains a failure, after which the next sync continues', async () => {
   await held.close()
 })
 
-test('a new holder still waits for the granter', async () => {
+test('a new holder waits for the next sync of the granter, and no longer', async () => {
+  await put(world.granter, '/newest.md')
+  // Its start is not old in the sync after the merge.
+  await sync(world.granter)
   await mergeOlder()
   await expect(hold(world)).rejects.toMatchObject({ code: 'history_needed' })
   await sync(world.granter)

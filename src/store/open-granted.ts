@@ -55,7 +55,12 @@ export async function openGranted(options: GrantedOptions): Promise<MemoryStore>
   const { disk = systemDisk, directory } = opening
   if (disk.list(directory).length > 0) return openKept(opening, at, access)
   try {
-    return await begin(opening, at, { access, transfer, full })
+    const attempt = (): Promise<MemoryStore> => begin(opening, at, { access, transfer, full })
+    return await attempt().catch((error: unknown) => {
+      // What its first request has found was replaced, and removed, before the second one.
+      if (hasCode(error, 'remote_moved')) return attempt()
+      throw error
+    })
   } catch (error) {
     if (!hasCode(error, 'store_exists')) throw error
     // Another process of this machine has made the clone in the meantime.

@@ -16,6 +16,8 @@ import {
   put,
   sync,
 } from '../../../support/clones.ts'
+import { environment } from '../../../support/faulty-remotes.ts'
+import { fetching, on, packet, result, startGitServer } from '../../../support/git-server.ts'
 import { author, contentsOf, leastStretch } from '../../../support/stores.ts'
 import { git, temporaryDirectory } from '../../../support/temporary.ts'
 
@@ -300,4 +302,18 @@ describe('a grant on a machine that has nothing', () => {
     expect((await store.history.versions({ memoryId })).data.length).toBeGreaterThan(1)
     await store.close()
   })
+})
+
+test('begins once more if the remote has moved between two of its requests', async () => {
+  const { url: repository, grant } = await given()
+  const server = await startGitServer({ repository })
+  const { url } = server
+  const moved = result('git-upload-pack', packet('ERR upload-pack: not our ref'))
+  server.fault = on(fetching, (response) => {
+    server.fault = undefined
+    moved(response)
+  })
+  const held = await openGranted({ ...places(), grant, url, access: { environment } })
+  expect((await held.read('/notes/1.md'))?.content).toBe('text 1\n')
+  await held.close()
 })

@@ -131,31 +131,29 @@ async function findOurs(
   return undefined
 }
 
-/** Returns the number of bytes received. */
+/** The bytes received. Another process may have fetched all of the history of the clone before. */
 async function fetchMissing(
   { session, known, options }: Peer,
   connection: FetchConnection,
   head: Oid,
   { incoming: into, depth }: Pick<FetchedHead, 'incoming' | 'depth'>,
 ): Promise<number> {
-  const { objects, knownCommits, beginning } = session
+  const { objects, knownCommits } = session
   if (objects.read(head) !== undefined) return 0
+  const beginning = depth.shallow.length > 0 ? session.beginning : undefined
   const seen = (await known.seen())?.oid
-  const { haves, height } = await session.reading(({ head: ours }) => ({
-    haves: chooseHaves(objects, ours.commit, seen, knownCommits),
-    height: ours.height,
-  }))
+  const { haves, height } = await session.reading(({ head: ours }) => {
+    return { haves: chooseHaves(objects, ours.commit, seen, knownCommits), height: ours.height }
+  })
   const wraps = wrapsAt(session, connection)
   const wanted = {
     want: head,
     wants: wraps === undefined || objects.read(wraps) !== undefined ? [] : [wraps],
     haves,
-    // Another process may have fetched all of the history.
-    ...(beginning !== undefined &&
-      depth.shallow.length > 0 && {
-        shallow: depth.shallow,
-        deepen: height - beginning.snapshot.head.height + 1 + SLACK,
-      }),
+    ...(beginning && {
+      shallow: depth.shallow,
+      deepen: height - beginning.snapshot.head.height + 1 + SLACK,
+    }),
   }
   const received = await connection.fetch({ ...wanted, into, progress: options.transfer })
   depth.moved(received)

@@ -30,7 +30,6 @@ import {
   receiveLimits,
   refusal,
   sweepIncoming,
-  wholeMeanwhile,
 } from '../pack/incoming-pack.ts'
 import { corruptPack } from '../pack/pack-entry.ts'
 import {
@@ -241,7 +240,9 @@ export class DiskIncoming implements Incoming {
     await this.#store.exclusive(async () => {
       if (this.#isPurged()) throw purgedMeanwhile()
       const isWhole = readShallow(files.disk, files.directory).length === 0
-      if (isWhole && this.#wasPartial === true && shallow.length > 0) throw wholeMeanwhile()
+      if (isWhole && this.#wasPartial === true && shallow.length > 0) {
+        throw new StoreError('ref_conflict', 'Another process has fetched everything: fetch again')
+      }
       // In this order: in between, git takes the old and the new ends for the boundary.
       await moveShallow(files, { shallow, unshallow: [] })
       if (!this.isEmpty) {

@@ -187,13 +187,6 @@ export function purgedMeanwhile(): StoreError {
   )
 }
 
-export function wholeMeanwhile(): StoreError {
-  return new StoreError(
-    'ref_conflict',
-    'Another process has fetched all of the history in the meantime: fetch again',
-  )
-}
-
 /** Translates the error of a damaged pack for the caller of a fetch. */
 export function refusal(error: unknown): unknown {
   if (!hasCode(error, 'pack_corrupt', 'object_corrupt')) return error

@@ -8,11 +8,12 @@ import type { Start, StartFloor, StartMemory, StartState } from '../../format/st
 import { makeStart } from '../../keys/start.ts'
 import { grantKeysOf, grantOf, makeWraps } from '../../keys/wraps.ts'
 import { inSlices } from '../../time-slice.ts'
+import { ancestorsDownTo } from '../commits/ancestors.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { CommitEntry } from '../history/history-rows.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import type { StoreSession } from '../session/session.ts'
-import { getBlob, type ObjectSource } from '../snapshot/git-reads.ts'
+import { getBlob, hasObject, type ObjectSource } from '../snapshot/git-reads.ts'
 import type { CurrentVersion } from '../snapshot/live-memory.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
 import { snapshotAt } from '../verify/snapshot-at.ts'
@@ -62,6 +63,21 @@ export function floorHeightOf(
     const head = history.findCommit(commit, height)
     return head && history.commits.at(findFloor(history, head) ?? head.position)?.height
   })
+}
+
+/** Whether something was merged since an earlier start that is based on a state below its floor. */
+export async function hasOlderBase(
+  session: StoreSession,
+  head: Pick<Head, 'commit' | 'height'>,
+  { height, floor = Infinity }: { readonly height: number; readonly floor?: number | undefined },
+): Promise<boolean> {
+  const { objects } = session
+  const isLinear = await session.reading(() => {
+    if (!hasObject(objects, head.commit)) return true
+    // Without a merge there is one commit at each height, and the history need not be read.
+    return [...ancestorsDownTo(objects, head.commit, height)].length === head.height - height + 1
+  })
+  return !isLinear && ((await floorHeightOf(session, head)) ?? Infinity) < floor
 }
 
 /** The wraps for these grants of this device, by number. Throws `change_too_large`. */

@@ -20,7 +20,7 @@ import { isOwner } from '../access/lateness.ts'
 import type { GrantsFile, PublishedStart } from '../local/grant-notes.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
-import { floorHeightOf, makeStartOf, makeWrapsOf } from './make-start.ts'
+import { floorHeightOf, hasOlderBase, makeStartOf, makeWrapsOf } from './make-start.ts'
 import { liveGrants, readNotes } from './own-grants.ts'
 
 /** A start is made again once the head is this much higher, or after that time if it has moved. */
@@ -187,8 +187,7 @@ async function isOutOfDate(
   if (higher === 0) return false
   const isOld = session.clock.now() - published.at >= REFRESH_MS
   if (isOld || Math.abs(higher) >= REFRESH_COMMITS) return true
-  const floor = await floorHeightOf(session, head)
-  return floor !== undefined && floor < (published.floor ?? Infinity)
+  return hasOlderBase(session, head, published)
 }
 
 /** The object that a ref of grants names. */

@@ -11,7 +11,7 @@ import { grantOf } from '../../keys/wraps.ts'
 import { grantRefs } from '../../transport/push.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Head } from '../snapshot/snapshot.ts'
-import { floorHeightOf, makeStartOf, makeWrapsOf } from './make-start.ts'
+import { floorHeightOf, hasOlderBase, makeStartOf, makeWrapsOf } from './make-start.ts'
 import { liveGrants, readNotes } from './own-grants.ts'
 import { blobOf, REFRESH_COMMITS, REFRESH_MS } from './publish.ts'
 
@@ -25,7 +25,6 @@ interface Made {
   /** The grants, their keys, and the redactions: with others, both are made again. */
   readonly basis: string
   readonly height: number
-  /** The height of the floor of the start. */
   readonly floor: number
   readonly at: number
 }
@@ -136,13 +135,11 @@ async function grantRefsFor(
   const { made } = serving
   const refs = grantRefs(name, false)
   const now = session.clock.now()
-  const isSame = made?.basis === basis && head.height === made.height
-  const floor = isSame ? made.floor : await floorHeightOf(session, head)
-  if (floor === undefined) return []
   const isCurrent =
     made?.basis === basis &&
     head.height - made.height < REFRESH_COMMITS &&
-    (isSame || (now - made.at < REFRESH_MS && floor >= made.floor))
+    (head.height === made.height || now - made.at < REFRESH_MS) &&
+    !(await hasOlderBase(session, head, made))
   if (made !== undefined && isCurrent) {
     return [
       { name: refs.start, oid: made.start, isOwn: true },
@@ -150,7 +147,8 @@ async function grantRefsFor(
     ]
   }
   const blobs = await makeBlobs(session, numbers, head)
-  if (blobs === undefined) return []
+  const floor = await floorHeightOf(session, head)
+  if (blobs === undefined || floor === undefined) return []
   const { start, wraps } = blobs
   serving.made = { start: start.oid, wraps: wraps.oid, basis, height: head.height, floor, at: now }
   return [

@@ -241,7 +241,9 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   grant_foreign: tampered(distrust),
   grant_ended: tampered(distrust),
   wraps_malformed: tampered(distrust),
-  start_malformed: tampered(distrust),
+  start_malformed: tampered(
+    'Run `gitlocket sync`, which fetches the start again, or sync the device that gave the grant',
+  ),
   start_false: tampered(
     'Remove the device that the message names: it has misled those who hold its grants',
   ),

@@ -53,7 +53,7 @@ async function snapshotOf(
   return at?.isCut === true ? inSlices(snapshotAt(contents, history, at.position)) : undefined
 }
 
-/** The height of the floor of such a start, or of the head itself. Undefined as above. */
+/** The height of the floor that a start of this head has; undefined where `makeStartOf` is. */
 export function floorHeightOf(
   session: StoreSession,
   { commit, height }: Pick<Head, 'commit' | 'height'>,
@@ -65,7 +65,7 @@ export function floorHeightOf(
   })
 }
 
-/** Whether something was merged since an earlier start that is based on a state below its floor. */
+/** Whether a merge since an earlier start brought something based on a state below its floor. */
 export async function hasOlderBase(
   session: StoreSession,
   head: Pick<Head, 'commit' | 'height'>,

@@ -131,7 +131,7 @@ async function findOurs(
   return undefined
 }
 
-/** The bytes received. Another process may have fetched all of the history of the clone before. */
+/** Returns the bytes received. Without a boundary, another process has completed the clone. */
 async function fetchMissing(
   { session, known, options }: Peer,
   connection: FetchConnection,

@@ -332,11 +332,11 @@ describe('lists that must agree', () => {
 describe('oxlint, as configured, refuses', () => {
   const directory = sharedDirectory()
   const planted: readonly (readonly [rule: string, path: string, text: string])[] = [
-    ['eslint(max-lines)', 'src/a.ts', 'f()\n'.repeat(401)],
+    ['eslint(max-lines)', 'src/a.ts', 'f()\n'.repeat(501)],
     [
       'eslint(max-lines-per-function)',
       'src/b.ts',
-      `export function b() {\n${'f()\n'.repeat(60)}}\n`,
+      `export function b() {\n${'f()\n'.repeat(80)}}\n`,
     ],
     ['import(no-default-export)', 'src/c.ts', 'export default 1\n'],
     ['typescript(no-explicit-any)', 'src/d.ts', 'export const d: any = 1\n'],

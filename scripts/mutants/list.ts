@@ -91,7 +91,7 @@ const verify: MutantList = {
     never(
       'verifyInOrder',
       'merging?.isLate === true',
-      'record_late: a merge of what a removed owner wrote',
+      'record_after_revocation: a merge of what a removed owner wrote',
     ),
   ],
   'attack/keyring.test.ts': [

@@ -41,12 +41,17 @@ export interface RecordRow extends Omit<SignedRow, 'versionId'> {
 }
 
 /** One row of a record of kind 6: a grant that begins or ends (FORMAT §12). */
-export interface GrantRow {
-  /** The grant's Ed25519 public key. */
-  readonly key: Uint8Array
-  /** Undefined for the end of a grant. */
-  readonly begins: GrantTerms | undefined
-}
+export type GrantRow =
+  | {
+      /** The grant's Ed25519 public key. */
+      readonly key: Uint8Array
+      readonly begins: GrantTerms
+    }
+  | {
+      /** The grant that ends, 32 hex digits. */
+      readonly grantId: string
+      readonly begins: undefined
+    }
 
 /** What a grant lets its holder do, and until when, ms since 1970. */
 export interface GrantTerms {
@@ -54,7 +59,8 @@ export interface GrantTerms {
   readonly notAfter: number
 }
 
-export type GrantRole = 'writer' | 'reader'
+/** A proposer reads, and no record of it is valid: its changes wait outside of the history. */
+export type GrantRole = 'writer' | 'reader' | 'proposer'
 
 /** A record whose hash is known, and by it the ids of its rows (`nameRows`). */
 export interface ChangeRecord extends Omit<RecordBody, 'rows'> {

@@ -158,8 +158,8 @@ function checkEnrolment({ previous, next, author, isSameEpoch }: Step): void {
 }
 
 /**
- * A keyring that keeps the epoch may only add devices and recovery identities, and change names and
- * the quota: a device that loses a right would otherwise keep the keys.
+ * A keyring that keeps the epoch may only add devices and recovery identities, and change names,
+ * the quota, and who may give grants as long as no device loses that right: a device that loses a right would otherwise keep the keys.
  */
 function checkKeptEpoch({ previous, next, isSameEpoch }: Step): void {
   if (!isSameEpoch) return
@@ -167,7 +167,8 @@ function checkKeptEpoch({ previous, next, isSameEpoch }: Step): void {
   const recovery: readonly RecoveryEntry[] = next.recovery.filter(({ slotId }) => slots.has(slotId))
   const old = withoutAdditions(previous, next)
   const devices = old.devices.map((device) => withNameOf(previous, device))
-  const kept = { ...old, devices, recovery, quota: previous.quota }
+  const givers = next.givers === 'owners' ? next.givers : previous.givers
+  const kept = { ...old, devices, recovery, quota: previous.quota, givers }
   if (isEqual(previous, kept)) return
   throw broken('it keeps the epoch, but takes a right')
 }

@@ -24,6 +24,7 @@ import {
   recoveryKeysMax,
   removedDevicesMax,
 } from '../limits.ts'
+import type { GrantRole } from './change-record.ts'
 import type { SignedKeys } from './device-keys.ts'
 import { checkDeviceName } from './device-name.ts'
 import { checkPadding } from './envelope.ts'
@@ -34,9 +35,15 @@ import { newerRelease } from './public-files.ts'
 export type Role = 'owner' | 'writer' | 'reader' | 'auditor'
 export const roles: readonly Role[] = ['owner', 'writer', 'reader', 'auditor']
 
+/** The role of a device, or of a grant's holder. */
+export type MemberRole = Role | GrantRole
+
 /** Who admitted a device; as the founder, an owner. */
 export type AdmittedBy = 'owner' | 'recovery' | 'passphrase'
 const admissions: readonly AdmittedBy[] = ['owner', 'recovery', 'passphrase']
+
+/** The roles whose devices may give grants (FORMAT §12). */
+export type Givers = 'owners and writers' | 'owners'
 
 /** The one role that a recovery identity gives. */
 export const grades: Readonly<Record<RecoveryEntry['type'], Role>> = {
@@ -98,12 +105,14 @@ export interface Directory {
   readonly recovery: readonly RecoveryEntry[]
   /** How many active devices there may be that a passphrase has admitted. */
   readonly quota: number
+  readonly givers: Givers
   /** 32 bytes, only in number 0. */
   readonly founderRandom: Uint8Array | undefined
 }
 
-const VERSION = 2
-const HASH_LABEL = label('GLK1/directory/v2')
+const VERSION = 1
+const HASH_LABEL = label('GLK1/directory/v1')
+const giverNumbers: Readonly<Record<Givers, number>> = { 'owners and writers': 1, owners: 2 }
 const recoveryTypes = { passphrase: 2, recovery: 3 } as const
 
 /** Checks a role from user input. Throws `invalid_input`. */
@@ -114,10 +123,12 @@ export function checkRole(role: string): Role {
 }
 
 export function encodeDirectory(directory: Directory): Uint8Array {
-  const { number, previous, devices, removed, recovery, quota, founderRandom } = directory
+  const { number, previous, devices, removed, recovery, quota, givers, founderRandom } = directory
   const writer = new ByteWriter()
     .u8(VERSION)
     .u8(previous === undefined ? 0 : 1)
+    .u8(giverNumbers[givers])
+    .u8(0)
     .u16(devices.length)
     .u16(removed.length)
     .u16(recovery.length)
@@ -156,6 +167,7 @@ export function decodeDirectory(padded: Uint8Array): Directory {
   const reader = new ByteReader(padded, malformed)
   if (reader.u8() !== VERSION) throw newerRelease()
   const previousCount = reader.u8()
+  const givers = readGivers(reader)
   const counts = { devices: reader.u16(), removed: reader.u16(), recovery: reader.u16() }
   checkCounts(counts)
   const [quota, number] = [reader.u16(), reader.u64()]
@@ -169,9 +181,21 @@ export function decodeDirectory(padded: Uint8Array): Directory {
   const recovery = Array.from({ length: counts.recovery }, () => readRecovery(reader))
   const founderRandom = number === 0 ? reader.raw(32) : undefined
   checkPadding('directory', padded, reader.offset)
-  const directory = { number, previous, devices, removed, recovery, quota, founderRandom }
+  const rest = { recovery, quota, givers, founderRandom }
+  const directory = { number, previous, devices, removed, ...rest }
   checkLists(directory)
   return directory
+}
+
+function readGivers(reader: ByteReader): Givers {
+  const number = reader.u8()
+  const givers = (['owners and writers', 'owners'] as const).find(
+    (one) => giverNumbers[one] === number,
+  )
+  if (givers === undefined || reader.u8() !== 0) {
+    throw malformed('the devices that may give grants are unknown')
+  }
+  return givers
 }
 
 export function directoryHash(seed: string, directory: Directory): Uint8Array {
@@ -181,6 +205,18 @@ export function directoryHash(seed: string, directory: Directory): Uint8Array {
 /** The entry of an active device. */
 export function findDevice(directory: Directory, deviceId: string): DeviceEntry | undefined {
   return directory.devices.find((device) => device.deviceId === deviceId)
+}
+
+/** Whether a directory has a device as owner or writer (FORMAT §7.2). */
+export function isInForce(directory: Directory, deviceId: string): boolean {
+  const role = findDevice(directory, deviceId)?.role
+  return role === 'owner' || role === 'writer'
+}
+
+/** Whether a device may give grants in a directory (FORMAT §7.2). */
+export function mayGive(directory: Directory, deviceId: string): boolean {
+  const isOwner = findDevice(directory, deviceId)?.role === 'owner'
+  return isOwner || (directory.givers === 'owners and writers' && isInForce(directory, deviceId))
 }
 
 export function findRemoved(directory: Directory, deviceId: string): RemovedDevice | undefined {

@@ -35,7 +35,7 @@ export type EnvelopeType =
   | 'directory'
   | 'archive'
   | 'wrap'
-  | 'start'
+  | 'baseline'
 
 /** The keys for one type of envelope. */
 export interface EnvelopeKeys {
@@ -60,7 +60,7 @@ const TYPES: Readonly<Record<EnvelopeType, number>> = {
   directory: 7,
   archive: 8,
   wrap: 9,
-  start: 10,
+  baseline: 10,
 }
 const MAGIC = utf8('GLK1')
 const SUITE = 1

@@ -8,7 +8,7 @@ import { hash256 } from '../crypto/digest.ts'
 import { assert } from '../errors.ts'
 import { Bytes } from '../platform/bytes.ts'
 
-const HEAD_LABEL = label('GLK1/head-words/v2')
+const HEAD_LABEL = label('GLK1/head-words/v1')
 const KEYRING_LABEL = label('GLK1/keyring-words/v1')
 const BITS_PER_WORD = 11n
 

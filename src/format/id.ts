@@ -22,7 +22,7 @@ const DIGITS = 26
 const LEADING_ZEROS = 2
 
 const SEED_LABEL = label('GLK1/seed/v1')
-const STORE_LABEL = label('GLK1/store/v2')
+const STORE_LABEL = label('GLK1/store/v1')
 const DEVICE_LABEL = label('GLK1/device/v1')
 const RECOVERY_LABEL = label('GLK1/recovery/v1')
 const GRANT_LABEL = label('GLK1/grant/v1')
@@ -50,9 +50,12 @@ export function recoveryIdOf(slotId: string, publicKey: Uint8Array): string {
   return toHex(hash256(RECOVERY_LABEL, fromHex(slotId), publicKey).subarray(0, ID_LENGTH))
 }
 
-/** The id under which the holder of the grant with this Ed25519 public key signs records. */
-export function grantIdOf(publicKey: Uint8Array): string {
-  return toHex(hash256(GRANT_LABEL, publicKey).subarray(0, ID_LENGTH))
+/**
+ * The id under which the holder of a grant signs records: that of the device which gave it, by its
+ * id, and of the grant's Ed25519 public key. The same key given by another device is another grant.
+ */
+export function grantIdOf(granter: string, publicKey: Uint8Array): string {
+  return toHex(hash256(GRANT_LABEL, fromHex(granter), publicKey).subarray(0, ID_LENGTH))
 }
 
 /** A new slot id. */

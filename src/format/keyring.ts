@@ -18,7 +18,7 @@ import { StoreError } from '../errors.ts'
 import { keyringBytesMax, keyringSlotsMax, MEBIBYTE, passphrasesMax } from '../limits.ts'
 import { argon2Bytes, type Argon2Parameters, readArgon2 } from './directory.ts'
 import { checkPadding, type EnvelopeType, paddedLength, readKid } from './envelope.ts'
-import { newerRelease, unreleasedError } from './public-files.ts'
+import { newerRelease } from './public-files.ts'
 
 /** `key` is for a device, a recovery key, or no one: it does not show whose it is. */
 export const slotTypes = { key: 1, passphrase: 2 } as const
@@ -58,9 +58,7 @@ export interface ArchiveEntry {
 export const slotPlaintextLength: number = 64
 
 const MAGIC = utf8('GLKK')
-const VERSION = 2
-/** In layouts that were never released. */
-const UNRELEASED = 1
+const VERSION = 1
 const ARCHIVE_VERSION = 1
 const KEY_SLOTS_MIN = 4
 const SLOT_ENVELOPE_LENGTH = paddedLength('slot', slotPlaintextLength) + envelopeOverhead
@@ -98,9 +96,7 @@ export function decodeKeyring(bytes: Uint8Array): KeyringFile {
   if (bytes.length > keyringBytesMax) throw malformed('it is too large')
   const reader = new ByteReader(bytes, malformed)
   if (!equalBytes(reader.raw(4), MAGIC)) throw malformed('it does not start with GLKK')
-  const version = reader.u8()
-  if (version === UNRELEASED) throw unreleasedError()
-  if (version !== VERSION) throw newerRelease()
+  if (reader.u8() !== VERSION) throw newerRelease()
   if (reader.u8() !== 0) throw malformed('a reserved byte is not zero')
   const count = reader.u16()
   if (count > keyringSlotsMax) throw malformed('it has too many slots')

@@ -6,21 +6,21 @@ import { equalBytes, type Sealed, utf8, utf8Text } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { formatId, parseId } from './id.ts'
 
-const FORMAT = 'gitlocket/1'
+const FORMAT = 'gitlocket-store/1'
 /** In the layouts before it. */
-const UNRELEASED = 1
+const UNRELEASED: readonly unknown[] = [1, 'gitlocket/1']
 
 export const readmeFile: Sealed = publicBytes(`# gitlocket store
 
 This repository is the memory of AI agents, encrypted and signed. Without a key it
 shows only opaque names, sizes and the number of changes.
 
-Do not edit, merge or rebase it with git: changes that gitlocket did not sign are
-refused. \`git clone\`, \`git fetch\`, \`git fsck\` and \`git verify-commit\` do not change
-what it says. In a directory that somebody else has made, git runs the programs that
-its configuration names: clone it first.
+Do not edit, merge or rebase it with git: gitlocket refuses changes that it did not
+sign. \`git clone\`, \`git fetch\`, \`git fsck\` and \`git verify-commit\` are safe, as they
+change nothing in it. If another person made this directory, clone it before you use
+git in it: git runs programs that the configuration of a repository names.
 
-To read it: https://www.npmjs.com/package/gitlocket
+To read it: https://gitlocket.dev
 `)
 
 export function storeFile(storeId: string): Sealed {
@@ -33,7 +33,7 @@ export function storeFile(storeId: string): Sealed {
  */
 export function parseStoreFile(bytes: Uint8Array): string {
   const { format, store } = parseObject(bytes)
-  if (format === UNRELEASED) throw unreleasedError()
+  if (UNRELEASED.includes(format)) throw unreleasedError()
   if ((typeof format === 'number' || typeof format === 'string') && format !== FORMAT) {
     throw new StoreError('upgrade_required', 'The store has a format of a newer release')
   }

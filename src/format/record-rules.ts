@@ -1,10 +1,10 @@
 // The rules of FORMAT §6.1 that concern one record only: the fields and the actor that its kind
 // requires, and the number, order and content of its rows.
 
-import { compareBytes, isZero } from '../bytes.ts'
+import { compareBytes, fromHex, isZero } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { actorIdLengthMax, grantRowsMax, rowsMax, timeMax } from '../limits.ts'
-import type { RecordBody, RecordKind, SignedRow } from './change-record.ts'
+import type { GrantRow, RecordBody, RecordKind, SignedRow } from './change-record.ts'
 
 /** FORMAT §1.2. */
 const NAME = new RegExp(`^[A-Za-z0-9._:@-]{1,${actorIdLengthMax}}$`)
@@ -18,6 +18,11 @@ export function writesVersions({ kind }: Pick<RecordBody, 'kind'>): boolean {
 /** Whether a record of this kind names a keyring, which applies from then on. */
 export function bringsKeyring(kind: RecordKind): boolean {
   return kind === 'genesis' || kind === 'keyring'
+}
+
+/** The first 32 bytes of a row of grants, by which the rows ascend. */
+export function grantRowKey(row: GrantRow): Uint8Array {
+  return row.begins === undefined ? fromHex(row.grantId.padEnd(64, '0')) : row.key
 }
 
 /** Throws `record_malformed` or `record_rows`. */
@@ -83,7 +88,7 @@ function checkRowCount(record: RecordBody): void {
   }
 }
 
-/** Of kind 6, by ascending key. */
+/** Of kind 6, by their first 32 bytes. */
 function checkGrants({ kind, rows, grants }: RecordBody): void {
   if (kind !== 'grants') {
     if (grants.length > 0) throw badRows('only kind 6 has grants')
@@ -92,10 +97,11 @@ function checkGrants({ kind, rows, grants }: RecordBody): void {
   if (rows.length > 0 || grants.length === 0 || grants.length > grantRowsMax) {
     throw badRows('the kind does not allow this number of rows')
   }
-  grants.forEach(({ key, begins }, index) => {
+  grants.forEach((row, index) => {
     const before = grants[index - 1]
-    if (before !== undefined && compareBytes(before.key, key) >= 0)
+    if (before !== undefined && compareBytes(grantRowKey(before), grantRowKey(row)) >= 0)
       throw badRows('they do not ascend')
+    const { begins } = row
     if (begins !== undefined && begins.notAfter > timeMax) throw badRows('an end is out of range')
   })
 }

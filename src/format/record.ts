@@ -33,7 +33,7 @@ import type {
 } from './change-record.ts'
 import { checkPadding, paddedLength, type Seeded } from './envelope.ts'
 import { newerRelease } from './public-files.ts'
-import { checkRecordRules } from './record-rules.ts'
+import { checkRecordRules, grantRowKey } from './record-rules.ts'
 
 export interface DecodedRecord {
   readonly record: RecordBody
@@ -77,10 +77,10 @@ export const redactReasons: readonly RedactReason[] = [
 // A row of grants is as long as any other, so that sizes do not tell kinds apart.
 const BEGINS = 1
 const ENDS = 2
-/** As in the directory. */
-export const grantRoles: Readonly<Record<GrantRole, number>> = { writer: 2, reader: 3 }
-/** 7 bytes, and 32 for a scope. */
-const RESERVED = new Uint8Array(39)
+const ROLE_NUMBERS: Readonly<Record<GrantRole, number>> = { writer: 2, reader: 3, proposer: 5 }
+/** The end of a row that begins a grant, and of one that ends a grant. */
+const BEGIN_ZEROS = new Uint8Array(39)
+const END_ZEROS = new Uint8Array(48)
 const HASH_LABEL = label('GLK1/record/v1')
 const SIGNATURE_LABEL = label('GLK1/record-signature/v1')
 const VERSION_LABEL = label('GLK1/version/v1')
@@ -260,23 +260,37 @@ function readRow(reader: ByteReader): SignedRow {
   }
 }
 
-function writeGrantRow(writer: ByteWriter, { key, begins }: GrantRow): void {
-  writer
-    .raw(key)
-    .u8(begins === undefined ? ENDS : BEGINS)
-    .u8(begins === undefined ? 0 : grantRoles[begins.role])
-    .u64(begins?.notAfter ?? 0)
-    .raw(RESERVED)
+function writeGrantRow(writer: ByteWriter, row: GrantRow): void {
+  writer.raw(grantRowKey(row))
+  if (row.begins === undefined) {
+    writer.u8(ENDS).raw(END_ZEROS)
+    return
+  }
+  const { role, notAfter } = row.begins
+  writer.u8(BEGINS).u8(ROLE_NUMBERS[role]).u64(notAfter).raw(BEGIN_ZEROS)
 }
 
 function readGrantRow(reader: ByteReader): GrantRow {
-  const key = reader.raw(32)
-  const [what, number, notAfter] = [reader.u8(), reader.u8(), reader.u64()]
-  if (!isZero(reader.raw(RESERVED.length))) throw badGrant('a reserved byte is not zero')
-  if (what === ENDS && number === 0 && notAfter === 0) return { key, begins: undefined }
-  const role = (['writer', 'reader'] as const).find((one) => grantRoles[one] === number)
+  const [key, what] = [reader.raw(32), reader.u8()]
+  if (what === ENDS) {
+    if (!isZero(key.subarray(16)) || !isZero(reader.raw(END_ZEROS.length))) {
+      throw badGrant('a reserved byte is not zero')
+    }
+    return { grantId: toHex(key.subarray(0, 16)), begins: undefined }
+  }
+  const [role, notAfter] = [findGrantRole(reader.u8()), reader.u64()]
   if (what !== BEGINS || role === undefined) throw badGrant('it neither begins nor ends a grant')
+  if (!isZero(reader.raw(BEGIN_ZEROS.length))) throw badGrant('a reserved byte is not zero')
   return { key, begins: { role, notAfter } }
+}
+
+/** The number of a grant's role, where a byte names it (FORMAT §12, §13). */
+export function grantRoleNumber(role: GrantRole): number {
+  return ROLE_NUMBERS[role]
+}
+
+export function findGrantRole(number: number): GrantRole | undefined {
+  return (['writer', 'reader', 'proposer'] as const).find((role) => ROLE_NUMBERS[role] === number)
 }
 
 function badGrant(problem: string): StoreError {

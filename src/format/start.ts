@@ -1,26 +1,35 @@
-// The contents of a start (FORMAT §13): the state at a head, and how that of an older head, the
-// floor, differs from it. Ids are hex digits, times ms since 1970.
+// The contents of a baseline, here called a start (FORMAT §13): the state at a head, and how that of
+// an older head, the floor, differs from it. Ids are hex digits, times ms since 1970.
 
 import { ByteReader, ByteWriter, fromHex, isZero, toHex, utf8 } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
+import { timeMax } from '../limits.ts'
 import type { GrantTerms, Operation } from './change-record.ts'
 import { decodePath } from './path.ts'
-import { grantRoles, operations, zeroId } from './record.ts'
+import { findGrantRole, grantRoleNumber, operations, zeroId } from './record.ts'
 
 /** A device's statement about a store. */
 export interface Start {
-  /** The device id. */
+  /** The id of the device whose key has signed it. */
   readonly granter: string
   /** Grows with each start that a device makes. */
   readonly counter: number
   readonly time: number
-  readonly genesis: { readonly record: Uint8Array; readonly time: number }
+  readonly genesis: LineRecord & { readonly time: number }
+  /** The later keyring records, oldest first. */
+  readonly keyrings: readonly LineRecord[]
   /** The epochs of the memories, ascending. */
   readonly kids: readonly string[]
   /** R of FORMAT §8.1: version ids, ascending. */
   readonly redacted: readonly string[]
   readonly state: StartState
   readonly floor: StartFloor | undefined
+}
+
+/** A record of the line of keyrings (FORMAT §7.2), and its commit. */
+export interface LineRecord {
+  readonly record: Uint8Array
+  readonly commit: string
 }
 
 /** A head, and the state there. Lists ascend by id or key. */
@@ -64,9 +73,11 @@ export interface StartDevice {
     | undefined
 }
 
+/** An active grant. */
 export interface StartGrant {
+  readonly granter: string
   readonly key: Uint8Array
-  readonly value: (GrantTerms & { readonly granter: string; readonly ended: boolean }) | undefined
+  readonly value: (GrantTerms & { readonly began: number }) | undefined
 }
 
 /** The current version of a memory. */
@@ -93,17 +104,17 @@ export interface StartContent {
 }
 
 const LIVE = 8
+const KIDS_MAX = 0xffff
 const NO_HASH = new Uint8Array(32)
 
-/**
- * The plaintext without the signature that ends it. Throws `start_malformed` if a memory is of an
- * epoch that is not listed.
- */
-export function encodeStart(start: Start): Uint8Array {
-  const { granter, counter, time, genesis, kids, redacted, state, floor } = start
-  const writer = new ByteWriter().raw(fromHex(granter)).u64(counter).u64(time)
-  writer.raw(genesis.record).u64(genesis.time)
+/** Throws `baseline_malformed` if a memory is of an epoch that is not listed. */
+export function encodeStart(start: Omit<Start, 'granter'>): Uint8Array {
+  const { counter, time, genesis, keyrings, kids, redacted, state, floor } = start
+  const writer = new ByteWriter().u64(counter).u64(time).u64(genesis.time)
   for (const ids of [kids, redacted]) writeList(writer, ids, (id) => writer.raw(fromHex(id)))
+  writeList(writer, [genesis, ...keyrings], ({ record, commit }) => {
+    writer.raw(record).raw(fromHex(commit))
+  })
   writeHead(writer, state, kids)
   writer.u8(floor === undefined ? 0 : 1)
   if (floor !== undefined) writeHead(writer, floor, kids)
@@ -127,10 +138,10 @@ function writeHead(writer: ByteWriter, head: StartFloor, kids: readonly string[]
     writer.raw(fromHex(deviceId)).u64(value?.sequence ?? 0)
     writer.raw(value?.record ?? NO_HASH).u8(value?.forked === true ? 1 : 0)
   })
-  writeList(writer, head.grants, ({ key, value }) => {
-    writer.raw(key).raw(fromHex(value?.granter ?? zeroId))
-    writer.u8(value === undefined ? 0 : grantRoles[value.role]).u64(value?.notAfter ?? 0)
-    writer.u8(value?.ended === true ? 1 : 0)
+  writeList(writer, head.grants, ({ granter, key, value }) => {
+    writer.raw(fromHex(granter)).raw(key)
+    writer.u8(value === undefined ? 0 : grantRoleNumber(value.role))
+    writer.u64(value?.began ?? 0).u64(value?.notAfter ?? 0)
   })
   writeList(writer, head.memories, (memory) => writeMemory(writer, memory, kids))
 }
@@ -161,25 +172,92 @@ function writeList<Item>(
   for (const item of items) write(item)
 }
 
-/** Reads a start at the beginning of `bytes`; `length` is its own. Throws `start_malformed`. */
+/** Reads a start at the beginning of `bytes`; `length` is its own. Throws `baseline_malformed`. */
 export function decodeStart(bytes: Uint8Array): {
-  readonly start: Start
+  readonly start: Omit<Start, 'granter'>
   readonly length: number
 } {
   const reader = new ByteReader(bytes, malformedStart)
-  const [granter, counter, time] = [toHex(reader.raw(16)), reader.u64(), reader.u64()]
-  const genesis = { record: reader.raw(32), time: reader.u64() }
+  const [counter, time, genesisTime] = [reader.u64(), readTime(reader), readTime(reader)]
   const readId = (): string => toHex(reader.raw(16))
   const kids = readList(reader, 16, readId, (id) => id)
   const redacted = readList(reader, 16, readId, (id) => id)
+  const [first, ...keyrings] = readItems(reader, 52, readLineRecord)
+  if (first === undefined) throw malformedStart('it names no genesis')
+  const genesis = { ...first, time: genesisTime }
   const { keyring, settings, ...head } = readHead(reader, kids, true)
   if (keyring === undefined || settings === undefined) {
     throw malformedStart('the state has no keyring or no settings')
   }
   const state = { ...head, keyring, settings }
   const floor = readFlag(reader) ? readHead(reader, kids, false) : undefined
-  const start = { granter, counter, time, genesis, kids, redacted, state, floor }
+  const start = { counter, time, genesis, keyrings, kids, redacted, state, floor }
+  checkLine(start)
+  checkFloor(state, floor)
+  checkKids(start)
   return { start, length: reader.offset }
+}
+
+function readLineRecord(reader: ByteReader): LineRecord {
+  return { record: reader.raw(32), commit: toHex(reader.raw(20)) }
+}
+
+/** The state has the newest keyring of the line, and the floor one of them. */
+function checkLine({ genesis, keyrings, state, floor }: Omit<Start, 'granter'>): void {
+  const line = [genesis, ...keyrings].map(({ record }) => toHex(record))
+  if (toHex(state.keyring.record) !== line.at(-1)) {
+    throw malformedStart('the keyring of the state is not the newest one')
+  }
+  if (floor?.keyring !== undefined && !line.includes(toHex(floor.keyring.record))) {
+    throw malformedStart('the keyring of the floor is unknown')
+  }
+}
+
+/** A floor is below the state, and repeats nothing of it. */
+function checkFloor(state: StartState, floor: StartFloor | undefined): void {
+  if (floor === undefined) return
+  if (floor.height >= state.height) throw malformedStart('the floor is not below the state')
+  const parts = [floor.keyring && [floor.keyring, state.keyring]]
+  parts.push(floor.settings && [floor.settings, state.settings])
+  const repeats =
+    parts.some((part) => part !== undefined && isSameItem(part[0], part[1])) ||
+    repeatsItem(state.devices, floor.devices, ({ deviceId }) => deviceId) ||
+    repeatsItem(state.grants, floor.grants, grantKeyOf) ||
+    repeatsItem(state.memories, floor.memories, ({ memoryId }) => memoryId)
+  if (repeats) throw malformedStart('the floor repeats an entry of the state, or lacks it as well')
+}
+
+/** Whether an item of the floor is that of the state, or absent from both. */
+function repeatsItem<Item extends { readonly value: unknown }>(
+  state: readonly Item[],
+  floor: readonly Item[],
+  keyOf: (item: Item) => string,
+): boolean {
+  const wanted = new Set(floor.map((item) => keyOf(item)))
+  const known = new Map(state.map((item) => [keyOf(item), item] as const))
+  if (wanted.size === 0) return false
+  return floor.some((item) => {
+    const there = known.get(keyOf(item))
+    return there === undefined ? item.value === undefined : isSameItem(item, there)
+  })
+}
+
+function isSameItem(one: unknown, other: unknown): boolean {
+  const text = (item: unknown): string =>
+    JSON.stringify(item, (_, value: unknown) =>
+      value instanceof Uint8Array ? toHex(value) : value,
+    )
+  return text(one) === text(other)
+}
+
+/** Each epoch that is listed has a memory. */
+function checkKids({ kids, state, floor }: Omit<Start, 'granter'>): void {
+  if (kids.length > KIDS_MAX) throw malformedStart('it lists too many epochs')
+  const memories = [...state.memories, ...(floor?.memories ?? [])]
+  const used = new Set(memories.map(({ value }) => value?.live?.kid))
+  if (kids.some((kid) => !used.has(kid))) {
+    throw malformedStart('it lists an epoch that no memory has')
+  }
 }
 
 function readHead(reader: ByteReader, kids: readonly string[], isWhole: boolean): StartFloor {
@@ -190,7 +268,7 @@ function readHead(reader: ByteReader, kids: readonly string[], isWhole: boolean)
     : undefined
   const settings = readFlag(reader) ? readSettings(reader) : undefined
   const devices = readList(reader, 57, readDevice, ({ deviceId }) => deviceId)
-  const grants = readList(reader, 58, readGrant, ({ key }) => toHex(key))
+  const grants = readList(reader, 65, readGrant, grantKeyOf)
   const memories = readList(
     reader,
     41,
@@ -205,7 +283,7 @@ function readHead(reader: ByteReader, kids: readonly string[], isWhole: boolean)
 }
 
 function readSettings(reader: ByteReader): StartSettings {
-  const [record, height, time] = [reader.raw(32), reader.u64(), reader.u64()]
+  const [record, height, time] = [reader.raw(32), reader.u64(), readTime(reader)]
   return { record, height, time, blob: reader.raw(reader.u32()) }
 }
 
@@ -218,18 +296,29 @@ function readDevice(reader: ByteReader): StartDevice {
 }
 
 function readGrant(reader: ByteReader): StartGrant {
-  const [key, granter] = [reader.raw(32), toHex(reader.raw(16))]
-  const [number, notAfter, ended] = [reader.u8(), reader.u64(), readFlag(reader)]
-  const role = (['writer', 'reader'] as const).find((one) => grantRoles[one] === number)
-  if (role !== undefined) return { key, value: { granter, role, notAfter, ended } }
+  const [granter, key] = [toHex(reader.raw(16)), reader.raw(32)]
+  const [number, began, notAfter] = [reader.u8(), readTime(reader), readTime(reader)]
+  const role = findGrantRole(number)
+  if (role !== undefined) return { granter, key, value: { role, began, notAfter } }
   if (number !== 0) throw malformedStart('the role of a grant is unknown')
-  checkAbsent(granter !== zeroId || notAfter !== 0 || ended)
-  return { key, value: undefined }
+  checkAbsent(began !== 0 || notAfter !== 0)
+  return { granter, key, value: undefined }
+}
+
+/** By which grants ascend. */
+function grantKeyOf({ granter, key }: StartGrant): string {
+  return granter + toHex(key)
+}
+
+function readTime(reader: ByteReader): number {
+  const time = reader.u64()
+  if (time > timeMax) throw malformedStart('a time is out of range')
+  return time
 }
 
 function readMemory(reader: ByteReader, kids: readonly string[]): StartMemory {
   const [memoryId, versionId] = [toHex(reader.raw(16)), toHex(reader.raw(16))]
-  const [flags, created] = [reader.u8(), reader.u64()]
+  const [flags, created] = [reader.u8(), readTime(reader)]
   const isLive = flags >= LIVE
   const operation = operations[flags - (isLive ? LIVE : 0) - 1]
   if (flags === 0) {
@@ -244,7 +333,7 @@ function readMemory(reader: ByteReader, kids: readonly string[]): StartMemory {
 }
 
 function readContent(reader: ByteReader, kids: readonly string[]): StartContent {
-  const [updated, size, sha256] = [reader.u64(), reader.u32(), reader.raw(32)]
+  const [updated, size, sha256] = [readTime(reader), reader.u32(), reader.raw(32)]
   const kid = kids[reader.u16()]
   if (kid === undefined) throw malformedStart('an epoch is not listed')
   return {
@@ -263,15 +352,23 @@ function readList<Item>(
   read: (reader: ByteReader) => Item,
   keyOf: (item: Item) => string,
 ): readonly Item[] {
-  const count = reader.u32()
-  if (count * least > reader.remaining) throw malformedStart('a list is longer than the start')
-  const items = Array.from({ length: count }, () => read(reader))
+  const items = readItems(reader, least, read)
   let before = ''
   for (const key of items.map(keyOf)) {
     if (before >= key) throw malformedStart('a list does not ascend')
     before = key
   }
   return items
+}
+
+function readItems<Item>(
+  reader: ByteReader,
+  least: number,
+  read: (reader: ByteReader) => Item,
+): readonly Item[] {
+  const count = reader.u32()
+  if (count * least > reader.remaining) throw malformedStart('a list is longer than the start')
+  return Array.from({ length: count }, () => read(reader))
 }
 
 function readFlag(reader: ByteReader): boolean {
@@ -285,5 +382,5 @@ function checkAbsent(isGiven: boolean): void {
 }
 
 export function malformedStart(problem: string): StoreError {
-  return new StoreError('start_malformed', `A start is malformed: ${problem}`)
+  return new StoreError('baseline_malformed', `A baseline is malformed: ${problem}`)
 }

@@ -33,6 +33,8 @@ export interface EpochKeys extends AuditKeys {
   readonly start: EnvelopeKeys
   /** From which all other slots are encapsulated. */
   readonly slotKey: Uint8Array
+  /** Of the first epoch: from which the names of refs are derived. */
+  readonly refNameKey: Uint8Array
 }
 
 const CONTEXT = 'GLK1keys'
@@ -86,6 +88,7 @@ export function epochKeys(seed: string, auditKey: Uint8Array, contentKey: Uint8A
     archiveC: purpose(5),
     start: purpose(7),
     slotKey: deriveKey(contentKey, 6, CONTEXT),
+    refNameKey: deriveKey(contentKey, 9, CONTEXT),
   }
 }
 
@@ -110,5 +113,5 @@ export function wipeEpoch(epoch: EpochKeys): void {
     wipe(key, saltKey)
   }
   wipe(epoch.auditKey, epoch.contentKey, epoch.group.secretKey)
-  wipe(epoch.auditorSlotKey, epoch.slotKey)
+  wipe(epoch.auditorSlotKey, epoch.slotKey, epoch.refNameKey)
 }

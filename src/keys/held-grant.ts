@@ -8,6 +8,17 @@ import type { EpochKeys } from './epoch.ts'
 import type { HeldAccess, Identity } from './identity.ts'
 import { decodeWraps, grantKeysOf, type GrantKeys, openWraps, parseGrant } from './wraps.ts'
 
+/** Nothing is concluded from it: only a verified history tells that a grant has ended. */
+export function keysMissingError(cause?: unknown): StoreError {
+  return new StoreError(
+    'grant_keys_missing',
+    'The remote shows no keys for this grant: the device that gave it has not synced since the ' +
+      'keys of the store changed, the grant has ended, or the remote shows an older state. Changes ' +
+      'that were not sent are kept: sync again later, or ask for another grant',
+    { cause },
+  )
+}
+
 export class HeldGrant implements HeldAccess {
   /** 32 hex digits. */
   readonly storeId: string
@@ -20,8 +31,6 @@ export class HeldGrant implements HeldAccess {
   findKept: () => readonly Uint8Array[] = () => []
   readonly #keys: GrantKeys
   readonly #epochs: Map<string, EpochKeys> = new Map()
-  /** The counter of the newest wraps that had keys for this grant. */
-  #counter = -1
 
   /** Throws `invalid_identity`, without quoting the text. */
   static async parse(text: string): Promise<HeldGrant> {
@@ -59,24 +68,14 @@ export class HeldGrant implements HeldAccess {
     const at = (kind: string): string | undefined =>
       named.get(`refs/gitlocket/${kind}/${this.name}`) ??
       named.get(`refs/tags/gitlocket-${kind}-${this.name}`)
-    return { wraps: at('wraps'), start: at('start') }
+    return { wraps: at('wraps'), start: at('baseline') }
   }
 
   learn(bytes: Uint8Array): EpochKeys {
-    const wraps = decodeWraps(bytes)
-    const epoch = openWraps(wraps, this.granterKey, this.#keys)
-    if (epoch !== undefined) {
-      this.#counter = Math.max(this.#counter, wraps.counter)
-      this.#epochs.set(epoch.kid, epoch)
-      return epoch
-    }
-    if (wraps.counter <= this.#counter) {
-      throw new StoreError('rolled_back', 'The remote shows wraps from before the grant was given')
-    }
-    this.isOver = true
-    throw new StoreError(
-      'grant_expired',
-      'The grant has ended: the device that gave it gives it no keys any more',
-    )
+    const epoch = openWraps(decodeWraps(bytes), this.granterKey, this.#keys)
+    // Not known to have ended: the remote may show wraps from before the grant was given.
+    if (epoch === undefined) throw keysMissingError()
+    this.#epochs.set(epoch.kid, epoch)
+    return epoch
   }
 }

@@ -29,9 +29,11 @@ export interface Identity {
 
 /** What the holder of a grant has in place of a slot. */
 export interface HeldAccess {
+  /** 32 hex digits. */
+  readonly storeId: string
   /** The Ed25519 public key of the device that gave it. */
   readonly granterKey: Uint8Array
-  /** Whether a verified head, or newer wraps of its granter, has shown that the grant has ended. */
+  /** Whether a verified head has shown that the grant has ended. */
   isOver: boolean
   /** The blobs of the granter's wraps and start, among the refs that a remote shows. */
   blobsAmong(named: ReadonlyMap<string, string>): {
@@ -42,8 +44,8 @@ export interface HeldAccess {
   epochOf(kid: string): EpochKeys | undefined
   /**
    * Keeps the keys in the granter's wraps. Older wraps add keys of older epochs. Throws
-   * `wraps_malformed`, `device_signature_invalid`, `keyring_mismatch`, `upgrade_required`, or if
-   * they have none for this grant `grant_expired`, which ends it, or for old wraps `rolled_back`.
+   * `wraps_malformed`, `device_signature_invalid`, `keyring_mismatch`, `upgrade_required`, or
+   * `grant_keys_missing` if they have none for this grant.
    */
   learn(wraps: Uint8Array): EpochKeys
 }

@@ -39,6 +39,7 @@ export function firstDirectory(
     removed: [],
     recovery: recovery.toSorted(bySlotId),
     quota: quotaDefault,
+    givers: 'owners and writers',
     founderRandom,
   }
 }

@@ -29,7 +29,7 @@ import {
   type Seeded,
   wrapContext,
 } from '../format/envelope.ts'
-import { grantIdOf } from '../format/id.ts'
+import { deviceIdOf, grantIdOf } from '../format/id.ts'
 import { newerRelease } from '../format/public-files.ts'
 import { zeroId } from '../format/record.ts'
 import { wrapsMax } from '../limits.ts'
@@ -39,8 +39,6 @@ import type { Identity } from './identity.ts'
 /** A wraps blob, decoded and not verified. */
 export interface Wraps extends Seeded {
   readonly kid: string
-  /** Grows with each blob that a device makes. */
-  readonly counter: number
   readonly sealed: readonly Uint8Array[]
   readonly signature: Uint8Array
 }
@@ -58,7 +56,7 @@ const SHOWN_MIN = 4
 export function makeWraps(
   epoch: EpochKeys,
   grants: readonly GrantKeys[],
-  how: { readonly counter: number; readonly pair: SigningKeyPair; readonly random: Random },
+  how: { readonly storeId: string; readonly pair: SigningKeyPair; readonly random: Random },
 ): Uint8Array {
   if (grants.length > wrapsMax) {
     throw new StoreError('change_too_large', `A device keeps at most ${wrapsMax} grants`)
@@ -69,8 +67,8 @@ export function makeWraps(
   )
   const sealed = [...own, ...others].toSorted(compareBytes)
   const { kid, seed } = epoch
-  const body = encodeBody({ kid, seed, counter: how.counter, sealed })
-  return concatBytes(body, sign(signedMessage({ seed }, body), how.pair))
+  const body = encodeBody({ kid, seed, sealed })
+  return concatBytes(body, sign(signedMessage({ ...how, seed }, body), how.pair))
 }
 
 /** The hedge is random, so that a wrap that is made again cannot be told from a random one. */
@@ -99,7 +97,7 @@ export function decodeWraps(bytes: Uint8Array): Wraps {
   const count = reader.u16()
   if (count > wrapsMax || shownCount(count) !== count)
     throw malformed('the number of its wraps is not allowed')
-  const [kid, seed, counter] = [toHex(reader.raw(16)), toHex(reader.raw(16)), reader.u64()]
+  const [kid, seed] = [toHex(reader.raw(16)), toHex(reader.raw(16))]
   const sealed = Array.from({ length: count }, () => reader.raw(WRAP_LENGTH))
   const ascends = sealed.every((wrap, index) => {
     const before = sealed[index - 1]
@@ -108,17 +106,17 @@ export function decodeWraps(bytes: Uint8Array): Wraps {
   const signature = reader.raw(SIGNATURE_LENGTH)
   reader.end()
   if (!ascends) throw malformed('its wraps do not ascend')
-  return { kid, seed, counter, sealed, signature }
+  return { kid, seed, sealed, signature }
 }
 
 /** The keys for a holder; undefined if no wrap is for it. Throws `device_signature_invalid`. */
 export function openWraps(
   wraps: Wraps,
   granterKey: Uint8Array,
-  { grantId, wrap }: GrantKeys,
+  { storeId, grantId, wrap }: GrantKeys,
 ): EpochKeys | undefined {
   const body = encodeBody(wraps)
-  verifySignature(signedMessage(wraps, body), wraps.signature, granterKey)
+  verifySignature(signedMessage({ ...wraps, storeId }, body), wraps.signature, granterKey)
   const context = wrapContext(wraps, grantId, wraps.kid)
   for (const sealed of wraps.sealed) {
     try {
@@ -135,20 +133,22 @@ export function openWraps(
   return undefined
 }
 
-function encodeBody({ kid, seed, counter, sealed }: Omit<Wraps, 'signature'>): Uint8Array {
+function encodeBody({ kid, seed, sealed }: Omit<Wraps, 'signature'>): Uint8Array {
   const writer = new ByteWriter()
     .raw(MAGIC)
     .u8(VERSION)
     .u8(0)
     .u16(sealed.length)
     .raw(fromHex(kid + seed))
-    .u64(counter)
   for (const wrap of sealed) writer.raw(wrap)
   return writer.bytes()
 }
 
-function signedMessage({ seed }: Seeded, body: Uint8Array): Uint8Array {
-  return concatBytes(SIGNATURE_LABEL, fromHex(seed), hash256(body))
+function signedMessage(
+  { seed, storeId }: Seeded & { readonly storeId: string },
+  body: Uint8Array,
+): Uint8Array {
+  return concatBytes(SIGNATURE_LABEL, fromHex(storeId + seed), hash256(body))
 }
 
 function malformed(problem: string): StoreError {
@@ -168,6 +168,7 @@ interface GrantSecret {
 
 /** What the holder of a grant signs and opens with. */
 export interface GrantKeys {
+  readonly storeId: string
   readonly grantId: string
   readonly signing: SigningKeyPair
   readonly wrap: EnvelopeKeys
@@ -184,8 +185,8 @@ const form: CheckedText = {
 const CONTEXT = 'GLK1grnt'
 /** Its number is a u32. */
 const GRANTS_MAX = 0xffff_ffff
-const NAME_LABEL = label('GLK1/grant-name/v1')
-const SECRET_LABEL = label('GLK1/grant/v1')
+const NAME_LABEL = label('GLK1/ref-name/v1')
+const SECRET_LABEL = label('GLK1/grant-secret/v1')
 const ROOT_LABEL = label('GLK1/grant-root/v1')
 
 /** `GLKG1-` and 160 characters. */
@@ -213,30 +214,38 @@ export function grantOf(
   { localSecret, signing }: Pick<Identity, 'localSecret' | 'signing'>,
   storeId: string,
   number: number,
-): GrantSecret {
+): Omit<GrantSecret, 'name'> {
   if (number > GRANTS_MAX) {
     throw new StoreError('change_too_large', 'A device has no further numbers for grants')
   }
   const store = fromHex(storeId)
   const counter = new ByteWriter().u32(number).bytes()
-  const name = keyedHash(32, localSecret, NAME_LABEL, store)
   return {
     storeId,
     granterKey: signing.publicKey,
-    name: toHex(name.subarray(0, 16)),
     secret: keyedHash(32, localSecret, SECRET_LABEL, store, counter),
   }
 }
 
+/**
+ * The name of a device's refs at a remote, 32 hex digits (FORMAT §12): members compute it, and a
+ * host cannot. `first` is the store's first epoch, so that new keys do not change it.
+ */
+export function refName(first: EpochKeys, deviceId: string): string {
+  return toHex(keyedHash(32, first.refNameKey, NAME_LABEL, fromHex(deviceId)).subarray(0, 16))
+}
+
 export function grantKeysOf({
   storeId,
+  granterKey,
   secret,
-}: Pick<GrantSecret, 'storeId' | 'secret'>): GrantKeys {
+}: Pick<GrantSecret, 'storeId' | 'granterKey' | 'secret'>): GrantKeys {
   const root = keyedHash(32, secret, ROOT_LABEL, fromHex(storeId))
   const signing = signingKeyPair(deriveKey(root, 2, CONTEXT))
   const [key, saltKey] = [deriveKey(root, 1, CONTEXT), deriveKey(root, 3, CONTEXT)]
   const localSecret = deriveKey(root, 4, CONTEXT)
   wipe(root)
   const wrap = { kid: zeroId, key, saltKey }
-  return { grantId: grantIdOf(signing.publicKey), signing, wrap, localSecret }
+  const grantId = grantIdOf(deviceIdOf(granterKey), signing.publicKey)
+  return { storeId, grantId, signing, wrap, localSecret }
 }

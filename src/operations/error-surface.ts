@@ -182,6 +182,13 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   ),
   membership_pending: row(409, 'conflict_error', 13, 'Run `gitlocket sync`, and then this again'),
   grant_expired: refused('Have a device of the store give another one: `gitlocket grant give`'),
+  grant_keys_missing: row(
+    409,
+    'conflict_error',
+    4,
+    'Sync the device that gave the grant, and then this one; or ask for another grant',
+    true,
+  ),
   history_needed: row(
     409,
     'conflict_error',
@@ -238,16 +245,18 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     'Remove the device, whose identity was copied or restored, and enrol each machine again',
   ),
   grant_known: tampered(distrust),
+  grant_limit: tampered(distrust),
   grant_foreign: tampered(distrust),
   grant_ended: tampered(distrust),
+  grant_time: tampered(distrust),
   wraps_malformed: tampered(distrust),
-  start_malformed: tampered(
-    'Run `gitlocket sync`, which fetches the start again, or sync the device that gave the grant',
+  baseline_malformed: tampered(
+    'Run `gitlocket sync`, which fetches the baseline again, or sync the device that gave the grant',
   ),
-  start_false: tampered(
+  baseline_false: tampered(
     'Remove the device that the message names: it has misled those who hold its grants',
   ),
-  record_late: tampered(
+  record_after_revocation: tampered(
     'Ask the owner who removed the device whether its later changes are wanted',
   ),
   record_role: tampered(distrust),

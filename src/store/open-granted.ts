@@ -113,7 +113,7 @@ async function openMended(
   try {
     return await openStore(opening)
   } catch (error) {
-    if (!hasCode(error, 'start_malformed', 'object_missing')) throw error
+    if (!hasCode(error, 'baseline_malformed', 'object_missing')) throw error
     // Loaded on demand: few disks damage a file.
     const { mendStart } = await import('./clone/mend-start.ts')
     const { identity } = opening

@@ -2,7 +2,7 @@
 // Changes nothing.
 
 import { hasCode } from '../errors.ts'
-import { findDevice, type Role } from '../format/directory.ts'
+import { findDevice, type MemberRole } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
 import type { Settings } from '../format/settings.ts'
 import type { Remote } from '../git/exchange.ts'
@@ -46,7 +46,7 @@ export interface StoreStatus extends ComparedState {
   /** FORMAT §1.5: for people, may be empty; undefined for a device that was removed. */
   readonly deviceName: string | undefined
   /** Undefined for a device that was removed. */
-  readonly role: Role | undefined
+  readonly role: MemberRole | undefined
   /** The newest commit, 40 hex digits. */
   readonly head: string
   readonly commits: number

@@ -44,15 +44,18 @@ export interface GrantRefs {
 export function grantRefs(name: string, isTagged: boolean): GrantRefs {
   const at = (kind: string): string =>
     isTagged ? `refs/tags/gitlocket-${kind}-${name}` : `refs/gitlocket/${kind}/${name}`
-  return { start: at('start'), wraps: at('wraps') }
+  return { start: at('baseline'), wraps: at('wraps') }
 }
 
 /** What deletes the starts among the refs of a remote, each only if it has not changed. */
 export function startsAmong(named: RemoteRefs['named']): readonly RefChange[] {
   return [...named].flatMap(([name, expected]) => {
-    const isStart = /^refs\/(?:gitlocket\/start\/|tags\/gitlocket-start-)/.test(name)
-    return isStart ? [{ name, expected, next: undefined }] : []
+    return isBaseline(name) ? [{ name, expected, next: undefined }] : []
   })
+}
+
+export function isBaseline(name: string): boolean {
+  return /^refs\/(?:gitlocket\/baseline\/|tags\/gitlocket-baseline-)/.test(name)
 }
 
 /** Throws a remote code, `invalid_input` or `cancelled`. */

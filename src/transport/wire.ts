@@ -26,7 +26,7 @@ export function tooManyRefs(): StoreError {
 }
 
 const grantRefPattern =
-  /^refs\/(?:gitlocket\/(?:start|wraps)\/|tags\/gitlocket-(?:start|wraps)-)[0-9a-f]{32}$/
+  /^refs\/(?:gitlocket\/(?:baseline|wraps)\/|tags\/gitlocket-(?:baseline|wraps)-)[0-9a-f]{32}$/
 
 /**
  * Whether a ref keeps a start or wraps of grants (FORMAT §13): below refs/gitlocket/, or a tag at

@@ -91,7 +91,7 @@ describe('a rewritten history', () => {
     await expectRefused(['history_needed'])
     showAt(world, 'start', start)
     forgeStart(world, (said) => ({ ...said, counter: said.counter + 1 }), owner)
-    await expectRefused(['start_malformed', 'device_signature_invalid'])
+    await expectRefused(['baseline_malformed', 'device_signature_invalid'])
     showAt(world, 'start', start)
     await expectBegins()
   })

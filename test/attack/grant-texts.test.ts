@@ -174,7 +174,7 @@ describe('T90', () => {
 
   test('wraps and starts open as nothing else, and nothing else as one of them', () => {
     const epoch = keysFor(world)
-    const { granterKey } = parseGrant(world.grant)
+    const { granterKey, storeId } = parseGrant(world.grant)
     const [start, wraps] = [shownAt(world, 'start'), shownAt(world, 'wraps')]
     const id = '0'.repeat(32)
     const others: readonly (readonly [EnvelopeType, EnvelopeKeys, Uint8Array])[] = [
@@ -182,18 +182,18 @@ describe('T90', () => {
       ['detail', epoch.detail, detailContext(epoch, hash256(start))],
       ['record', epoch.record, recordContext(epoch)],
       ['settings', epoch.settings, memoryContext(epoch, id)],
-      ['start', epoch.memory, hash256(start)],
+      ['baseline', epoch.memory, hash256(start)],
       ['wrap', epoch.start, hash256(start)],
     ]
-    const bodies = [start, start.subarray(40), wraps, ...decodeWraps(wraps).sealed]
+    const bodies = [start, start.subarray(104), wraps, ...decodeWraps(wraps).sealed]
     for (const [type, keys, context] of others) {
       for (const body of bodies) {
         expect(() => openEnvelope(type, keys, context, body), type).toThrow(anEnvelopeError)
       }
     }
     for (const body of bodies.slice(1)) {
-      expect(() => openStart(body, epoch, granterKey)).toThrow(
-        expect.objectContaining({ code: 'start_malformed' }),
+      expect(() => openStart(body, epoch, granterKey, storeId)).toThrow(
+        expect.objectContaining({ code: 'baseline_malformed' }),
       )
     }
     for (const body of [start, ...decodeWraps(wraps).sealed]) {

@@ -50,7 +50,7 @@ function blobAt(kind: 'start' | 'wraps', text: string): Uint8Array {
 }
 
 function refOf(kind: 'start' | 'wraps', text: string): string {
-  return `refs/gitlocket/${kind}/${parseGrant(text).name}`
+  return `refs/gitlocket/${kind === 'start' ? 'baseline' : kind}/${parseGrant(text).name}`
 }
 
 function refs(): readonly string[] {
@@ -99,9 +99,9 @@ test('the thief of an ended grant finds no later keys, and opens no later start'
   await sync(clone)
   expect(keysIn(stolen.text)).toBeUndefined()
   const start = blobAt('start', kept.text)
-  const { granterKey } = parseGrant(kept.text)
+  const { granterKey, storeId } = parseGrant(kept.text)
   if (before === undefined) throw new Error('the grant was not live')
-  expect(() => openStart(start, before, granterKey)).toThrow(
+  expect(() => openStart(start, before, granterKey, storeId)).toThrow(
     expect.objectContaining({ code: 'envelope_epoch' }),
   )
   await expect(begin(stolen.text)).rejects.toMatchObject({ code: 'grant_expired' })
@@ -160,7 +160,7 @@ test('a push with a redaction leaves no start that describes the version', async
   expect(refs()).not.toContain(refOf('start', theirs.text))
   const grant = parseGrant(text)
   const keys = keysIn(text)
-  const start = keys && openStart(blobAt('start', text), keys, grant.granterKey)
+  const start = keys && openStart(blobAt('start', text), keys, grant.granterKey, grant.storeId)
   expect(start?.redacted).toHaveLength(1)
   const now = await clone.store.read('/a.md')
   expect(start?.state.memories).toHaveLength(1)
@@ -190,9 +190,11 @@ test('a start of its own that lacks a redaction is made again if it was put back
   expect(refs()).not.toContain(refOf('start', text))
   showBytes(refOf('start', text), old)
   expect((await sync(clone)).grants).toMatchObject({ isRefreshed: true })
-  const { granterKey } = parseGrant(text)
+  const { granterKey, storeId } = parseGrant(text)
   const keys = keysIn(text)
-  expect(keys && openStart(blobAt('start', text), keys, granterKey).redacted).toHaveLength(1)
+  expect(keys && openStart(blobAt('start', text), keys, granterKey, storeId).redacted).toHaveLength(
+    1,
+  )
 })
 
 test('a start of another device that is older than one seen before is removed', async () => {
@@ -259,13 +261,13 @@ test('a start is opened as nothing else, and nothing else as a start', async () 
       expect.objectContaining({ code: expect.stringMatching(/^envelope_/) }),
     )
   }
-  const { granterKey } = parseGrant(text)
+  const { granterKey, storeId } = parseGrant(text)
   const tree = git(['ls-tree', '-r', await headOf(clone)], remote)
   const blobs = [...tree.matchAll(/ blob (\w+)\t/g)].map(([, oid = '']) => oid)
   for (const oid of blobs) {
     const bytes = gitBytes(['cat-file', 'blob', oid], remote)
-    expect(() => openStart(bytes, keys, granterKey)).toThrow(
-      expect.objectContaining({ code: 'start_malformed' }),
+    expect(() => openStart(bytes, keys, granterKey, storeId)).toThrow(
+      expect.objectContaining({ code: 'baseline_malformed' }),
     )
   }
 })

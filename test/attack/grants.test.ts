@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { toHex } from '../../src/bytes.ts'
 import { type SigningKeyPair, signingKeyPair } from '../../src/crypto/signature.ts'
 import { StoreError } from '../../src/errors.ts'
+import { storeIdOf } from '../../src/format/id.ts'
 import type { Start } from '../../src/format/start.ts'
 import { epochKeys } from '../../src/keys/epoch.ts'
 import { makeStart, openStart } from '../../src/keys/start.ts'
@@ -36,22 +37,26 @@ describe('T80: wraps and starts that the granter did not make', () => {
   const granter = signingKeyPair(random(32))
   const stranger = signingKeyPair(random(32))
   const epoch = epochKeys(toHex(random(16)), random(32), random(32))
-  const grant = grantKeysOf({ storeId: toHex(random(16)), secret: random(32) })
+  const genesis = { record: random(32), commit: toHex(random(20)) }
+  const storeId = storeIdOf(genesis.record)
+  const { publicKey: granterKey } = granter
+  const grant = grantKeysOf({ storeId, granterKey, secret: random(32) })
   const madeBy = (pair: SigningKeyPair): Uint8Array =>
-    makeWraps(epoch, [grant], { counter: 1, pair, random })
+    makeWraps(epoch, [grant], { storeId, pair, random })
   const opened = (bytes: Uint8Array) => openWraps(decodeWraps(bytes), granter.publicKey, grant)
   const start: Omit<Start, 'granter'> = {
     counter: 1,
     time: 1,
-    genesis: { record: random(32), time: 1 },
-    kids: [epoch.kid],
+    genesis: { ...genesis, time: 1 },
+    keyrings: [],
+    kids: [],
     redacted: [],
     state: {
       record: random(32),
       height: 1,
       commit: toHex(random(20)),
       tree: toHex(random(20)),
-      keyring: { record: random(32), blob: random(40) },
+      keyring: { record: genesis.record, blob: random(40) },
       settings: { record: random(32), height: 0, time: 1, blob: random(40) },
       devices: [],
       grants: [],
@@ -59,7 +64,8 @@ describe('T80: wraps and starts that the granter did not make', () => {
     },
     floor: undefined,
   }
-  const startBy = (pair: SigningKeyPair): Uint8Array => makeStart(epoch, start, { pair, random })
+  const startBy = (pair: SigningKeyPair): Uint8Array =>
+    makeStart(epoch, start, { storeId, pair, random })
 
   test('no changed bit of wraps gives keys', () => {
     const honest = madeBy(granter)
@@ -71,21 +77,21 @@ describe('T80: wraps and starts that the granter did not make', () => {
 
   test('no changed bit of a start shows a state', () => {
     const honest = startBy(granter)
-    expect(openStart(honest, epoch, granter.publicKey).counter).toBe(1)
+    expect(openStart(honest, epoch, granterKey, storeId).counter).toBe(1)
     for (let at = 0; at < honest.length; at += at < 160 ? 1 : 61) {
       const changed = flipBit(8 * at)(honest)
-      expect(() => openStart(changed, epoch, granter.publicKey)).toThrow(StoreError)
+      expect(() => openStart(changed, epoch, granterKey, storeId)).toThrow(StoreError)
     }
   })
 
   test('those of another member are refused, although it has the keys', () => {
     const refusal = expect.objectContaining({ code: 'device_signature_invalid' })
     expect(() => opened(madeBy(stranger))).toThrow(refusal)
-    expect(() => openStart(startBy(stranger), epoch, granter.publicKey)).toThrow(refusal)
+    expect(() => openStart(startBy(stranger), epoch, granterKey, storeId)).toThrow(refusal)
   })
 
   test('the holder of another grant finds no keys', () => {
-    const other = grantKeysOf({ storeId: toHex(random(16)), secret: random(32) })
+    const other = grantKeysOf({ storeId, granterKey, secret: random(32) })
     expect(openWraps(decodeWraps(madeBy(granter)), granter.publicKey, other)).toBeUndefined()
   })
 })

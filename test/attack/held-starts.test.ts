@@ -61,7 +61,7 @@ async function expectOpens(): Promise<void> {
 
 describe('other bytes at the refs of a grant', () => {
   const anyRefusal = [
-    'start_malformed',
+    'baseline_malformed',
     'wraps_malformed',
     'upgrade_required',
     'device_signature_invalid',
@@ -105,7 +105,7 @@ describe('other bytes at the refs of a grant', () => {
   test('refuses one kind of blob in place of another', async () => {
     const [start, wraps] = [shownAt(world, 'start'), shownAt(world, 'wraps')]
     showAt(world, 'start', wraps)
-    await expectRefused(['start_malformed'])
+    await expectRefused(['baseline_malformed'])
     showAt(world, 'start', start)
     showAt(world, 'wraps', start)
     await expectRefused(['wraps_malformed'])
@@ -117,7 +117,7 @@ describe('other bytes at the refs of a grant', () => {
     ).trim()
     for (const other of ['main', 'main^{tree}', 'main:keyring']) {
       git(['update-ref', ref, git(['rev-parse', other], world.url).trim()], world.url)
-      await expectRefused(['start_malformed', 'remote_protocol'], other)
+      await expectRefused(['baseline_malformed', 'remote_protocol'], other)
     }
   })
 
@@ -136,14 +136,14 @@ describe('other bytes at the refs of a grant', () => {
     const foreign = { ...world, ...(await giveMore(owner)), granter: owner }
     const [start, wraps] = [shownAt(world, 'start'), shownAt(world, 'wraps')]
     showAt(world, 'start', shownAt(foreign, 'start'))
-    await expectRefused(['start_malformed', 'device_signature_invalid'])
+    await expectRefused(['baseline_malformed', 'device_signature_invalid'])
     showAt(world, 'wraps', shownAt(foreign, 'wraps'))
     await expectRefused(['device_signature_invalid'])
     showAt(world, 'wraps', wraps)
     showAt(world, 'start', start)
     // It has the keys, and so can seal a start; it cannot sign it.
     forgeStart(world, (said) => said, owner)
-    await expectRefused(['start_malformed', 'device_signature_invalid'])
+    await expectRefused(['baseline_malformed', 'device_signature_invalid'])
     showAt(world, 'start', start)
     await expectOpens()
   })
@@ -170,7 +170,12 @@ describe('a start and a branch that do not belong together', () => {
     const tree = git(['rev-parse', 'main^{tree}'], world.url).trim()
     const commit = git(['commit-tree', tree, '-p', 'main', '-m', 'mine'], world.url).trim()
     moveMain(world, commit)
-    await expectRefused(['commit_malformed', 'not_a_store', 'keyring_malformed', 'start_malformed'])
+    await expectRefused([
+      'commit_malformed',
+      'not_a_store',
+      'keyring_malformed',
+      'baseline_malformed',
+    ])
   })
 
   test('another line of the store, of members, is refused', async () => {

@@ -118,7 +118,7 @@ describe('T9: a merge is refused', () => {
       },
     ],
     [
-      'record_late',
+      'record_after_revocation',
       'what a removed device wrote outside the past of the keyring',
       ({ left, right, asWriter, writer }) => {
         removeDevice(left, writer)
@@ -128,7 +128,7 @@ describe('T9: a merge is refused', () => {
       },
     ],
     [
-      'record_late',
+      'record_after_revocation',
       'the same, with the removal on the side of the second clone',
       ({ left, right, asWriter, writer, second }) => {
         left.change([inLeft], asWriter)

@@ -34,7 +34,7 @@ import { fetchPack, listRemote, pushPack } from '../support/transfer.ts'
 const remotes = sharedRemotes()
 const flush = '0000'
 const [a, b] = ['a'.repeat(40), 'b'.repeat(40)] as const
-const start = `refs/gitlocket/start/${'1'.repeat(32)}`
+const start = `refs/gitlocket/baseline/${'1'.repeat(32)}`
 const wraps = `refs/gitlocket/wraps/${'2'.repeat(32)}`
 
 interface Attempt {
@@ -219,21 +219,21 @@ describe('T84: a host that lists refs', () => {
       start.slice(0, -1),
       `${start.slice(0, -1)}A`,
       `${start.slice(0, -1)}\u001B`,
-      `refs/gitlocket/start/${id}/${id}`,
-      `refs/gitlocket/start/../wraps/${id}`,
+      `refs/gitlocket/baseline/${id}/${id}`,
+      `refs/gitlocket/baseline/../wraps/${id}`,
       `refs/gitlocket/ends/${id}`,
       `refs/gitlocket/start-${id}`,
       `refs/tags/gitlocket-start/${id}`,
       `refs/tags/gitlocket-wraps-${id}`,
-      `xrefs/gitlocket/start/${id}`,
-      `refs/gitlocket/start/ ${id}`,
+      `xrefs/gitlocket/baseline/${id}`,
+      `refs/gitlocket/baseline/ ${id}`,
     )
     expect([...named.keys()]).toEqual([start, `refs/tags/gitlocket-wraps-${id}`])
   })
 
   test('cannot list them without end, or twice', async () => {
     const refs = Array.from({ length: 4097 }, (_, number) => {
-      return `refs/gitlocket/start/${number.toString(16).padStart(32, '0')}`
+      return `refs/gitlocket/baseline/${number.toString(16).padStart(32, '0')}`
     })
     expect((await list(...refs.slice(1))).named.size).toBe(4096)
     await expect(list(...refs)).rejects.toMatchObject({

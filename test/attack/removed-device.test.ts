@@ -171,7 +171,7 @@ describe('T28: a removed device that continues to write', () => {
     // The remote returns to the side of the removed device.
     git(['fetch', '--quiet', before, 'main'], remote)
     moveBranch(remote, late)
-    for (const one of [a, c]) await expectRefused(one, ['rolled_back', 'record_late'])
+    for (const one of [a, c]) await expectRefused(one, ['rolled_back', 'record_after_revocation'])
     await repair(a)
     await syncAll([a, c])
     expect(await contentsOf(c.store)).not.toHaveProperty('/late.md')
@@ -242,7 +242,7 @@ describe('T28: a removed device that forges', () => {
       },
     ],
     [
-      'record_late',
+      'record_after_revocation',
       'a merge by a friend of what it wrote late',
       ({ forge, before, by }) => {
         before.change([nextRow], by)

@@ -91,7 +91,7 @@ describe('T91: a host that', () => {
   test('shows another start or other keys is refused', async () => {
     const world = await servedGrant()
     showAt(world, 'start', Buffer.from('another'))
-    expect(await failureOf(openWeb(world))).toMatchObject({ code: 'start_malformed' })
+    expect(await failureOf(openWeb(world))).toMatchObject({ code: 'baseline_malformed' })
     showAt(world, 'wraps', Buffer.from('another'))
     expect(await failureOf(openWeb(world))).toMatchObject({ code: 'wraps_malformed' })
   })

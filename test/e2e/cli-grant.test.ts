@@ -30,7 +30,10 @@ test('grant give shows the text once, with the variables of its holder', async (
   const text = /^ {2}GITLOCKET_GRANT=(GLKG1-\w{160})$/m.exec(given.stdout)?.[1] ?? ''
   expect(given.stderr).toContain('gitlocket serve --sync')
   const { name } = parseGrant(text)
-  expect(refsOf(remote)).toEqual([`refs/gitlocket/start/${name}`, `refs/gitlocket/wraps/${name}`])
+  expect(refsOf(remote)).toEqual([
+    `refs/gitlocket/baseline/${name}`,
+    `refs/gitlocket/wraps/${name}`,
+  ])
   const others = await home.call(['grant', 'list', '--json'])
   expect(others.stdout).not.toContain('GLKG1')
   expect(JSON.parse(others.stdout).data).toMatchObject([
@@ -175,11 +178,11 @@ test('a sync tells that a start was missing, and makes it again', async () => {
   const { text } = await home.json('grant', 'give')
   const { name } = parseGrant(String(text))
   expect(grantKeysOf(parseGrant(String(text))).grantId).toMatch(/^[0-9a-f]{32}$/)
-  git(['update-ref', '-d', `refs/gitlocket/start/${name}`], remote)
+  git(['update-ref', '-d', `refs/gitlocket/baseline/${name}`], remote)
   const synced = await home.ok('sync')
   expect(synced).toContain('was missing at the remote, and was made again')
   expect(refsOf(remote)).toHaveLength(2)
-  git(['update-ref', '-d', `refs/gitlocket/start/${name}`], remote)
+  git(['update-ref', '-d', `refs/gitlocket/baseline/${name}`], remote)
   expect(await home.json('sync')).toMatchObject({
     grants: { refreshed: true, were_lost: true, removed_starts: 0, failure: null },
   })

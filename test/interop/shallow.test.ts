@@ -22,9 +22,9 @@ import { TestHistory } from '../support/transitions.ts'
 
 const gitolite = requires('gitolite')
 const ALL = 2 ** 31 - 1
-const start = `refs/gitlocket/start/${'a'.repeat(32)}`
+const start = `refs/gitlocket/baseline/${'a'.repeat(32)}`
 const wraps = `refs/gitlocket/wraps/${'b'.repeat(32)}`
-const tag = `refs/tags/gitlocket-start-${'c'.repeat(32)}`
+const tag = `refs/tags/gitlocket-baseline-${'c'.repeat(32)}`
 
 /** A remote with a history that grows, and a store that has a part of it. */
 class World {

@@ -17,6 +17,7 @@ import {
   sortSlots,
 } from '../../src/format/keyring.ts'
 import type { MemoryBlob } from '../../src/format/memory-blob.ts'
+import { grantRowKey } from '../../src/format/record-rules.ts'
 import { zeroHash, zeroId } from '../../src/format/record.ts'
 import type { Settings } from '../../src/format/settings.ts'
 
@@ -86,16 +87,17 @@ const knownRows = fc
   .map((all) => all.toSorted((a, b) => (a.memoryId < b.memoryId ? -1 : 1)))
 const rows = fc.tuple(fc.array(fresh, { maxLength: 3 }), knownRows).map((parts) => parts.flat())
 const terms = shape({
-  role: fc.constantFrom('writer' as const, 'reader' as const),
+  role: fc.constantFrom('writer' as const, 'reader' as const, 'proposer' as const),
   notAfter: instant,
 })
+const ending = id().map((grantId) => ({ grantId, begins: undefined }))
 const grantRows: fc.Arbitrary<readonly GrantRow[]> = fc
-  .uniqueArray(shape({ key: hash, begins: fc.option(terms, { nil: undefined }) }), {
+  .uniqueArray(fc.oneof(shape({ key: hash, begins: terms }), ending), {
     minLength: 1,
     maxLength: 64,
-    selector: ({ key }) => toHex(key),
+    selector: (row) => toHex(grantRowKey(row)),
   })
-  .map((all) => all.toSorted((a, b) => compareBytes(a.key, b.key)))
+  .map((all) => all.toSorted((a, b) => compareBytes(grantRowKey(a), grantRowKey(b))))
 const redaction = { secondBase: zeroId, operation: undefined, commitment: zeroHash }
 
 export const record: fc.Arbitrary<RecordBody> = fc.oneof(
@@ -209,8 +211,9 @@ export const directory: fc.Arbitrary<Directory> = fc
     hash,
     fc.oneof(fc.constant(0), count),
     fc.integer({ min: 0, max: 250 }),
+    fc.constantFrom('owners and writers' as const, 'owners' as const),
   )
-  .map(([entries, codes, random, number, quota]) => {
+  .map(([entries, codes, random, number, quota, givers]) => {
     const isRemoved = (index: number): boolean => number > 0 && index % 2 === 1
     const ordered = entries.toSorted(([a], [b]) => (a.deviceId < b.deviceId ? -1 : 1))
     const active = ordered.filter((_, index) => !isRemoved(index))
@@ -222,6 +225,7 @@ export const directory: fc.Arbitrary<Directory> = fc
       removed: removed.map(([{ deviceId }, last]) => ({ deviceId, removed: number, ...last })),
       recovery: codes,
       quota,
+      givers,
       founderRandom: number === 0 ? random : undefined,
     }
   })

@@ -102,8 +102,9 @@ const before: fc.Arbitrary<Directory> = fc
     devices: fc.tuple(placed(1), placed(2), placed(3), placed(4), placed(5)),
     slots: fc.tuple(...slotBytes.map((byte) => fc.tuple(few(0, 1, 2), entry(byte)))),
     quota: few(0, 1, 2, 3),
+    givers: fc.constantFrom<Directory['givers']>('owners and writers', 'owners'),
   })
-  .map(({ devices, slots, quota }) => {
+  .map(({ devices, slots, quota, givers }) => {
     const at = <T extends readonly [number, ...unknown[]]>(wanted: number, all: readonly T[]) =>
       all.filter(([where]) => where === wanted)
     const [first, ...others] = devices
@@ -118,6 +119,7 @@ const before: fc.Arbitrary<Directory> = fc
       removed: at(2, others).map(([, , one]) => one),
       recovery: recovery.filter((one) => !tooMany.has(one)),
       quota,
+      givers,
       founderRandom: undefined,
     }
   })
@@ -182,6 +184,9 @@ const edit: fc.Arbitrary<Edit> = fc.oneof(
   anyByte.map((byte) => changeDevice(byte, { keySignature: filled(98, 64) })),
   few(0, 1, 2, 9).map((quota): Edit => (directory) => ({ ...directory, quota })),
   fc
+    .constantFrom<Directory['givers']>('owners and writers', 'owners')
+    .map((givers): Edit => (directory) => ({ ...directory, givers })),
+  fc
     .tuple(fc.constantFrom(...slotBytes), fc.boolean())
     .chain(([byte, isThere]) =>
       entry(byte).map((one) => setSlot(idOf(byte), isThere ? one : undefined)),
@@ -207,9 +212,16 @@ const trial = (edits: { minLength: number; maxLength: number }): fc.Arbitrary<Tr
       return { before: first, next, author, isSameEpoch }
     })
 
-function forReference({ devices, removed, recovery, ...rest }: Directory): ReferenceDirectory {
+function forReference({
+  devices,
+  removed,
+  recovery,
+  givers,
+  ...rest
+}: Directory): ReferenceDirectory {
   return {
     ...rest,
+    givers: givers === 'owners' ? 2 : 1,
     previous: rest.previous && toHex(rest.previous),
     devices: devices.map((one) => {
       const { slotId = '00'.repeat(16) } = one

@@ -274,7 +274,8 @@ function sideOf(node: Node, other: Node) {
       }),
     ),
     begun: new Set<string>(),
-    hasKeyring: false,
+    ended: new Set<string>(),
+    directories: [],
   }
 }
 

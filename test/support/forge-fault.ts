@@ -3,7 +3,12 @@
 
 import type { KemKeyPair } from '../../src/crypto/recipient.ts'
 import type { SigningKeyPair } from '../../src/crypto/signature.ts'
-import type { ChangeRecord, Operation, RecordBody } from '../../src/format/change-record.ts'
+import type {
+  ChangeRecord,
+  GrantRow,
+  Operation,
+  RecordBody,
+} from '../../src/format/change-record.ts'
 import type { CommitParts } from '../../src/format/commit.ts'
 import type { DetailRow } from '../../src/format/detail.ts'
 import { type DeviceKeys, signDeviceKeys } from '../../src/format/device-keys.ts'
@@ -26,9 +31,14 @@ import type { Identity } from '../../src/keys/identity.ts'
 import type { RawEntry, SealFault, Spoil } from './forge-seal.ts'
 
 export interface ForgedAuthor {
+  /** Empty for the holder of a grant, whose id follows from the device that gave it. */
   readonly deviceId: string
   readonly signing: SigningKeyPair
+  readonly heldKey?: Uint8Array
 }
+
+/** A row of grants; an end may name the key, for the grant of it that was begun last. */
+export type ForgedGrantRow = GrantRow | { readonly key: Uint8Array; readonly begins: undefined }
 
 /**
  * A row of a change as it should be; omitted fields follow from the history. Ids are labels of the

@@ -39,7 +39,7 @@ const typeNumbers: Readonly<Record<EnvelopeType, number>> = {
   directory: 7,
   archive: 8,
   wrap: 9,
-  start: 10,
+  baseline: 10,
 }
 
 const keep: Spoil = (bytes) => bytes

@@ -3,6 +3,7 @@
 // hashes, the commits on top) is made as if there were no fault. Keeps its own account of the
 // history, so that a check that is missing in the product is not missing here too.
 
+import { equalBytes, toHex } from '../../src/bytes.ts'
 import { hash256 } from '../../src/crypto/digest.ts'
 import type { Random } from '../../src/crypto/random.ts'
 import { gitHash } from '../../src/crypto/sha1.ts'
@@ -16,9 +17,10 @@ import { type CommitParts, encodeCommit, parseCommit } from '../../src/format/co
 import { detailCommitment, type DetailRow } from '../../src/format/detail.ts'
 import { type Directory, directoryHash, type Role } from '../../src/format/directory.ts'
 import { memoryContext, recordContext } from '../../src/format/envelope.ts'
-import { seedOf, storeIdOf } from '../../src/format/id.ts'
+import { grantIdOf, seedOf, storeIdOf } from '../../src/format/id.ts'
 import { encodeMemoryBlob } from '../../src/format/memory-blob.ts'
 import { readmeFile, storeFile } from '../../src/format/public-files.ts'
+import { grantRowKey } from '../../src/format/record-rules.ts'
 import { recordHash, zeroHash, zeroId, nameRows } from '../../src/format/record.ts'
 import { encodeSettings, type Settings } from '../../src/format/settings.ts'
 import type { GitObject, ObjectType, Oid } from '../../src/git/objects/object.ts'
@@ -31,6 +33,8 @@ import {
   type Chain,
   type Entry,
   type Fault,
+  type ForgedAuthor,
+  type ForgedGrantRow,
   memberOf,
   type MemoryState,
   type NewRow,
@@ -96,6 +100,7 @@ export class Forge {
       removed: [],
       recovery: [{ slotId: 'aa'.repeat(16), type: 'recovery', ...keys }],
       quota: quotaDefault,
+      givers: 'owners and writers',
       founderRandom,
     }
     return new Forge(random, founder, directory, epochKeys(seed, random(32), random(32)))
@@ -181,8 +186,21 @@ export class Forge {
     return this.#append({ fields: { kind: 'redact', reason: 'leaked_secret', rows } }, fault)
   }
 
-  grants(grants: readonly GrantRow[], fault: Fault = {}): Oid {
-    return this.#append({ fields: { kind: 'grants', grants } }, fault)
+  grants(rows: readonly ForgedGrantRow[], fault: Fault = {}): Oid {
+    const grants = rows.map((row): GrantRow => {
+      if (row.begins !== undefined || 'grantId' in row) return row
+      return { grantId: this.grantIdOf(row.key), begins: undefined }
+    })
+    const sorted = inOrder(grants, (row) => toHex(grantRowKey(row)))
+    return this.#append({ fields: { kind: 'grants', grants: sorted } }, fault)
+  }
+
+  /** The grant of a key that was begun last here, or would be the founder's. */
+  grantIdOf(key: Uint8Array): string {
+    const begun = this.entries.findLast(({ record }) => {
+      return record.grants.some((row) => row.begins && equalBytes(row.key, key))
+    })
+    return grantIdOf(begun?.record.deviceId ?? this.founder.deviceId, key)
   }
 
   settings(settings: Settings, fault: Fault = {}): Oid {
@@ -284,6 +302,11 @@ export class Forge {
     return operation === 'created' && base === zeroId && !this.memories.has(this.idOf(memoryId))
   }
 
+  #authorOf(author: ForgedAuthor): ForgedAuthor {
+    const { heldKey } = author
+    return heldKey === undefined ? author : { ...author, deviceId: this.grantIdOf(heldKey) }
+  }
+
   #keyringPlan(directory: Directory, epoch: EpochKeys, older: readonly EpochKeys[]): KeyringPlan {
     return { directory, epoch, older }
   }
@@ -296,7 +319,7 @@ export class Forge {
 
   #append(draft: Draft, fault: Fault): Oid {
     const epoch = fault.epoch ?? this.epoch
-    const author = fault.author ?? this.founder
+    const author = this.#authorOf(fault.author ?? this.founder)
     const parents = draft.parents ?? this.entries.slice(-1)
     const base = baseRecord(this, draft.fields, parents, author)
     const planned = draft.rows ?? []

@@ -4,10 +4,16 @@
 import { utf8 } from '../../src/bytes.ts'
 import { hash256 } from '../../src/crypto/digest.ts'
 import { type SigningKeyPair, signingKeyPair } from '../../src/crypto/signature.ts'
-import type { GrantRow } from '../../src/format/change-record.ts'
+import type { GrantTerms } from '../../src/format/change-record.ts'
 import { grantIdOf } from '../../src/format/id.ts'
 import { zeroHash } from '../../src/format/record.ts'
-import { type Fault, fields, type ForgedAuthor, plainSettings } from './forge-fault.ts'
+import {
+  type Fault,
+  fields,
+  type ForgedAuthor,
+  type ForgedGrantRow,
+  plainSettings,
+} from './forge-fault.ts'
 import type { Forge } from './forge.ts'
 import {
   change,
@@ -30,7 +36,7 @@ function holderOf(name: string): Holder {
 }
 
 function holderWith(signing: SigningKeyPair): Holder {
-  return { signing, key: signing.publicKey, deviceId: grantIdOf(signing.publicKey) }
+  return { signing, key: signing.publicKey, heldKey: signing.publicKey, deviceId: '' }
 }
 
 export const holder: Holder = holderOf('a holder')
@@ -39,11 +45,28 @@ const other = holderOf('another holder')
 export const notAfter = 1_800_000_000_000
 export const byHolder: Fault = { ...fields({ sequence: 0, previous: zeroHash }), author: holder }
 
-export function begins({ key }: Holder, terms: Partial<GrantRow['begins']> = {}): GrantRow {
+const DAY = 86_400_000
+
+/** As the holder of what a device gave, which others may have begun since. */
+function byHolderOf(granter: string): Fault {
+  return {
+    ...byHolder,
+    author: { signing: holder.signing, deviceId: grantIdOf(granter, holder.key) },
+  }
+}
+
+/** By the holder, this much later than its grant. */
+function dated({ entries }: Forge, laterMs: number): Fault {
+  const begin = entries.findLast(({ record }) => record.kind === 'grants')?.record.time ?? 0
+  const time = begin + laterMs
+  return { ...fields({ sequence: 0, previous: zeroHash, time }), author: holder }
+}
+
+export function begins({ key }: Holder, terms: Partial<GrantTerms> = {}): ForgedGrantRow {
   return { key, begins: { role: 'writer', notAfter, ...terms } }
 }
 
-export function ends({ key }: Holder): GrantRow {
+export function ends({ key }: Holder): ForgedGrantRow {
   return { key, begins: undefined }
 }
 
@@ -67,6 +90,13 @@ const givenBySecond = both((forge, { second }) => {
 const ended: Act = ({ left }) => left.grants([ends(holder)])
 const granterRemoved: Act = ({ left, writer }) => removeDevice(left, writer)
 const granterSilenced: Act = ({ left, writer }) => change(left, writer, { role: 'reader' })
+const granterRaised: Act = ({ left, writer }) => change(left, writer, { role: 'writer' })
+const onlyOwners: Act = ({ left }) => {
+  left.keyring((next) => ({ ...next, givers: 'owners' }), { epoch: left.newEpoch() })
+}
+const anyone: Act = ({ left }) => {
+  left.keyring((next) => ({ ...next, givers: 'owners and writers' }))
+}
 const secondLowered: Act = ({ left, second }) => change(left, second, { role: 'writer' })
 const secondRemoved: Act = ({ left, second }) => removeDevice(left, second)
 
@@ -97,7 +127,7 @@ function line(...acts: readonly Act[]): Forging {
 }
 
 const give =
-  (row: GrantRow, fault?: (clones: Clones) => Fault): Act =>
+  (row: ForgedGrantRow, fault?: (clones: Clones) => Fault): Act =>
   (clones) =>
     clones.left.grants([row], fault?.(clones))
 const writes =
@@ -136,8 +166,41 @@ export const keptGrants: readonly GrantCase[] = [
   ],
   [
     'accepted',
-    'an end by an owner of what a removed device gave',
-    line(give(begins(holder), byWriter), granterRemoved, give(ends(holder))),
+    'a grant that has ended, begun again',
+    line(give(begins(holder)), give(ends(holder)), give(begins(holder)), writes(byHolder)),
+  ],
+  [
+    'accepted',
+    'a grant with the key of a device',
+    (clones) => line(give(begins(holderWith(clones.reader.signing))))(clones),
+  ],
+  [
+    'accepted',
+    'what a holder writes after another device has begun and ended its key',
+    line(
+      give(begins(holder), byWriter),
+      give(begins(holder), bySecond),
+      give(ends(holder), bySecond),
+      (clones) => {
+        const granter = clones.writer.deviceId
+        clones.left.change([nextRow], byHolderOf(granter))
+      },
+    ),
+  ],
+  [
+    'accepted',
+    'a change dated a day before its grant',
+    line(give(begins(holder)), ({ left }) => left.change([nextRow], dated(left, -DAY))),
+  ],
+  [
+    'accepted',
+    'an end by an owner of what was given again after another end',
+    line(give(begins(holder)), give(ends(holder)), give(begins(holder)), give(ends(holder))),
+  ],
+  [
+    'accepted',
+    'a grant by a writer where writers may give again',
+    line(onlyOwners, anyone, give(begins(holder), byWriter), writes(byHolder)),
   ],
   [
     'accepted',
@@ -172,11 +235,13 @@ export const keptGrants: readonly GrantCase[] = [
   ['accepted', 'two ends apart', merged([givenByWriter, ended, secondEnds])],
   [
     'accepted',
-    'one grant begun apart',
-    merged([
-      ({ left }) => left.grants([begins(holder)]),
-      ({ right, second }) => right.grants([begins(holder)], { author: second }),
-    ]),
+    'one key begun apart by two devices, and a change of its holder',
+    line((clones) => {
+      merged([
+        ({ left }) => left.grants([begins(holder)]),
+        ({ right, second }) => right.grants([begins(holder)], { author: second }),
+      ])(clones)
+    }, writes(byHolder)),
   ],
   [
     'accepted',
@@ -201,17 +266,88 @@ export const refusedGrants: readonly GrantCase[] = [
     ),
   ],
   ['grant_known', 'a grant begun twice', line(give(begins(holder)), give(begins(holder)))],
+  ['grant_ended', 'an end of what no device gave', line(give(ends(holder)))],
   [
-    'grant_known',
-    'a grant that has ended, begun again',
-    line(give(begins(holder)), give(ends(holder)), give(begins(holder))),
+    'grant_ended',
+    'an end by an owner of what a removed device gave',
+    line(give(begins(holder), byWriter), granterRemoved, give(ends(holder))),
   ],
   [
-    'grant_known',
-    'a grant with the key of a device',
-    (clones) => line(give(begins(holderWith(clones.reader.signing))))(clones),
+    'grant_ended',
+    'an end of what was given by a device that was lowered and raised',
+    line(give(begins(holder), byWriter), granterSilenced, granterRaised, give(ends(holder))),
   ],
-  ['grant_foreign', 'an end of what nobody gave', line(give(ends(holder)))],
+  [
+    'record_device',
+    'a change by a holder whose granter was lowered and raised',
+    line(give(begins(holder), byWriter), granterSilenced, granterRaised, writes(byHolder)),
+  ],
+  [
+    'record_device',
+    'a change by a holder of a writer where owners alone may give',
+    line(give(begins(holder), byWriter), onlyOwners, writes(byHolder)),
+  ],
+  [
+    'record_role',
+    'a grant by a writer where owners alone may give',
+    line(onlyOwners, give(begins(holder), byWriter)),
+  ],
+  [
+    'keyring_chain',
+    'a keyring that takes the right to give and keeps the epoch',
+    line(({ left }) => left.keyring((next) => ({ ...next, givers: 'owners' }))),
+  ],
+  [
+    'grant_time',
+    'a change dated more than a day before its grant',
+    line(give(begins(holder)), ({ left }) => left.change([nextRow], dated(left, -DAY - 1))),
+  ],
+  [
+    'grant_limit',
+    'more grants of a device than there may be',
+    line(({ left }) => {
+      for (let number = 0; number < 1024; number += 64) {
+        left.grants(Array.from({ length: 64 }, (_, index) => begins(holderOf(`${number + index}`))))
+      }
+      left.grants([begins(holder)])
+    }),
+  ],
+  [
+    'record_role',
+    'a change by a proposer',
+    line(give(begins(holder, { role: 'proposer' })), writes(byHolder)),
+  ],
+  [
+    'record_role',
+    'a change by a proposer below that of a device',
+    line(give(begins(holder, { role: 'proposer' })), writes(byHolder), ({ left }) =>
+      left.change([inLeft]),
+    ),
+  ],
+  [
+    'record_role',
+    'a merge by a proposer',
+    merged(
+      [
+        both((forge) => forge.grants([begins(holder, { role: 'proposer' })])),
+        ({ left }) => left.change([ofB]),
+        secondWrites,
+      ],
+      () => byHolder,
+    ),
+  ],
+  [
+    'record_device',
+    'a change by a holder whose grant was begun again apart from an end',
+    line((clones) => {
+      merged([
+        givenByWriter,
+        ended,
+        ({ right, writer }) => right.grants([ends(holder)], { author: writer }),
+        ({ right, writer }) => right.grants([begins(holder)], { author: writer }),
+      ])(clones)
+    }, writes(byHolder)),
+  ],
   [
     'grant_foreign',
     'an end by a writer of what the founder gave',
@@ -223,7 +359,7 @@ export const refusedGrants: readonly GrantCase[] = [
     line(give(begins(holder)), give(ends(holder)), give(ends(holder))),
   ],
   [
-    'grant_ended',
+    'record_device',
     'a change after the end',
     line(give(begins(holder)), give(ends(holder)), writes(byHolder)),
   ],
@@ -298,22 +434,22 @@ export const refusedGrants: readonly GrantCase[] = [
     ),
   ],
   [
-    'grant_ended',
-    'a change by the holder of a grant that was begun apart',
-    line((clones) => {
-      merged([
-        ({ left }) => left.grants([begins(holder)]),
-        ({ right, second }) => right.grants([begins(holder)], { author: second }),
-      ])(clones)
-    }, writes(byHolder)),
+    'record_after_revocation',
+    'a merge of what a holder wrote while its granter was lowered and raised',
+    merged([givenByWriter, granterSilenced, granterRaised, holderWrites]),
   ],
   [
-    'record_late',
+    'record_after_revocation',
+    'a merge of what the holder of a writer wrote when owners alone came to give',
+    merged([givenByWriter, onlyOwners, holderWrites]),
+  ],
+  [
+    'record_after_revocation',
     'a merge of what the holder of an ended grant wrote',
     merged([givenByWriter, ended, holderWrites]),
   ],
   [
-    'record_late',
+    'record_after_revocation',
     'a merge of what the holder of a grant wrote that its granter ended',
     merged([
       givenByWriter,
@@ -322,17 +458,17 @@ export const refusedGrants: readonly GrantCase[] = [
     ]),
   ],
   [
-    'record_late',
+    'record_after_revocation',
     'a merge of what the holder of a removed device wrote',
     merged([givenByWriter, granterRemoved, holderWrites]),
   ],
   [
-    'record_late',
+    'record_after_revocation',
     'a merge of what the holder of a device wrote that may only read now',
     merged([givenByWriter, granterSilenced, holderWrites]),
   ],
   [
-    'record_late',
+    'record_after_revocation',
     'a merge of what a holder of a running grant has built on a late change',
     merged([
       givenByWriter,
@@ -343,12 +479,12 @@ export const refusedGrants: readonly GrantCase[] = [
     ]),
   ],
   [
-    'record_late',
+    'record_after_revocation',
     'a merge of two changes of a holder of which a device has built on the first',
     merged([givenByWriter, ended, holderWrites, secondWrites, holderWritesMore]),
   ],
   [
-    'grant_ended',
+    'record_device',
     'a merge by the holder of a grant that one side has ended',
     merged([givenByWriter, ended, secondWrites], () => byHolder),
   ],
@@ -358,7 +494,7 @@ export const refusedGrants: readonly GrantCase[] = [
     merged([givenByWriter, secondLowered, secondEnds], byWriter),
   ],
   [
-    'record_late',
+    'record_after_revocation',
     'a merge of an end by a removed owner',
     merged([givenByWriter, secondRemoved, secondEnds]),
   ],

@@ -54,21 +54,25 @@ function merged(acts: readonly Act[], by?: 'writer' | 'second'): Forging {
 export type RightsCase = readonly [code: string, name: string, forging: Forging]
 
 export const lostRights: readonly RightsCase[] = [
-  ['record_late', 'a merge of what a removed owner wrote', merged([removed, writes])],
-  ['record_late', 'a merge of settings by a removed owner', merged([removed, sets])],
-  ['record_late', 'a merge of a redaction by a removed owner', merged([redacts, removed])],
+  ['record_after_revocation', 'a merge of what a removed owner wrote', merged([removed, writes])],
+  ['record_after_revocation', 'a merge of settings by a removed owner', merged([removed, sets])],
   [
-    'record_late',
+    'record_after_revocation',
+    'a merge of a redaction by a removed owner',
+    merged([redacts, removed]),
+  ],
+  [
+    'record_after_revocation',
     'a merge of what a device wrote that may only read now',
     merged([silenced, writerWrites]),
   ],
   [
-    'record_late',
+    'record_after_revocation',
     'a merge where one who lost its right has built on another',
     merged([removed, silenced, writes, writerWrites]),
   ],
   [
-    'record_late',
+    'record_after_revocation',
     'a merge where a device in force has built on the first of two late records',
     merged([removed, writes, founderWrites, writes]),
   ],

@@ -111,7 +111,8 @@ export function syncHolder(store: MemoryStore): Promise<SyncReport> {
 type Kind = 'start' | 'wraps'
 
 function refOf({ grant }: Pick<GrantWorld, 'grant'>, kind: Kind): string {
-  return `refs/gitlocket/${kind}/${parseGrant(grant).name}`
+  const folder = kind === 'start' ? 'baseline' : kind
+  return `refs/gitlocket/${folder}/${parseGrant(grant).name}`
 }
 
 /** What the remote shows to the holders. */
@@ -154,7 +155,8 @@ export function keysFor(world: Pick<GrantWorld, 'grant' | 'url'>): EpochKeys {
 
 /** The start that a remote shows. */
 export function readStartAt(world: Pick<GrantWorld, 'grant' | 'url'>): Start {
-  return openStart(shownAt(world, 'start'), keysFor(world), parseGrant(world.grant).granterKey)
+  const { granterKey, storeId } = parseGrant(world.grant)
+  return openStart(shownAt(world, 'start'), keysFor(world), granterKey, storeId)
 }
 
 /** Has the granter, or another device, show a changed start. */
@@ -163,7 +165,8 @@ export function forgeStart(
   change: (start: Start) => Start,
   { place }: Pick<Clone, 'place'> = world.granter,
 ): void {
-  const how = { pair: place.identity.signing, random: systemRandom }
+  const { storeId } = parseGrant(world.grant)
+  const how = { storeId, pair: place.identity.signing, random: systemRandom }
   showAt(world, 'start', makeStart(keysFor(world), change(readStartAt(world)), how))
 }
 

@@ -1,8 +1,9 @@
-// How the vectors of grants, wraps and starts are read (FORMAT §1.7, §12, §13).
+// How the vectors of grants, wraps and baselines are read (FORMAT §1.7, §12, §13).
 
 import { toHex } from '../../src/bytes.ts'
 import { signingKeyPair } from '../../src/crypto/signature.ts'
 import { epochKeys } from '../../src/keys/epoch.ts'
+import { keysMissingError } from '../../src/keys/held-grant.ts'
 import { openStart } from '../../src/keys/start.ts'
 import {
   decodeWraps,
@@ -11,14 +12,16 @@ import {
   grantOf,
   openWraps,
   parseGrant,
+  refName,
 } from '../../src/keys/wraps.ts'
+import * as baselines from '../support/reference/baselines.ts'
 import * as grantText from '../support/reference/grant-text.ts'
+import { deviceIdOf } from '../support/reference/identity.ts'
 import { fullEpoch } from '../support/reference/keys.ts'
 import { publicKeyOf } from '../support/reference/signature.ts'
-import * as starts from '../support/reference/starts.ts'
 import { bytesField, field, type Judge, type Vector } from './vector.ts'
 
-type GrantGroup = 'grant-texts' | 'grant-secrets' | 'wraps' | 'starts'
+type GrantGroup = 'grant-texts' | 'grant-secrets' | 'wraps' | 'baselines'
 
 export const grantJudges: Readonly<Record<GrantGroup, Judge>> = {
   'grant-texts': {
@@ -36,27 +39,39 @@ export const grantJudges: Readonly<Record<GrantGroup, Judge>> = {
   'grant-secrets': { product: givenByProduct, reference: givenByReference },
   wraps: {
     product(v) {
-      const { storeId, secret } = { storeId: field(v, 'storeId'), secret: bytesField(v, 'secret') }
-      const grant = grantKeysOf({ storeId, secret })
-      const epoch = openWraps(decodeWraps(blob(v)), bytesField(v, 'granterKey'), grant)
-      return epoch && toHex(epoch.auditKey) + toHex(epoch.contentKey)
+      const [storeId, granterKey] = [field(v, 'storeId'), bytesField(v, 'granterKey')]
+      const grant = grantKeysOf({ storeId, granterKey, secret: bytesField(v, 'secret') })
+      const epoch = openWraps(decodeWraps(blob(v)), granterKey, grant)
+      if (epoch === undefined) throw keysMissingError()
+      return toHex(epoch.auditKey) + toHex(epoch.contentKey)
     },
     reference(v) {
-      const grant = grantText.grantKeys(bytesField(v, 'secret'), field(v, 'storeId'))
-      const epoch = starts.openWraps(blob(v), bytesField(v, 'granterKey'), grant)
-      return epoch && toHex(epoch.audit) + toHex(epoch.content ?? new Uint8Array())
+      const [storeId, granterKey] = [field(v, 'storeId'), field(v, 'granterKey')]
+      const grant = grantText.grantKeys({ storeId, granterKey, secret: bytesField(v, 'secret') })
+      const key = bytesField(v, 'granterKey')
+      const { audit, content } = baselines.openWraps(blob(v), storeId, key, grant)
+      return toHex(audit) + toHex(content ?? new Uint8Array())
     },
   },
-  starts: {
+  baselines: {
     product(v) {
       const [audit, content] = [bytesField(v, 'audit'), bytesField(v, 'content')]
       const epoch = epochKeys(field(v, 'seed'), audit, content)
-      return inHex(openStart(blob(v), epoch, bytesField(v, 'granterKey')))
+      const granterKey = bytesField(v, 'granterKey')
+      const {
+        granter: _,
+        genesis,
+        keyrings,
+        ...said
+      } = openStart(blob(v), epoch, granterKey, field(v, 'storeId'))
+      const { time: genesisTime, ...first } = genesis
+      return inHex({ ...said, genesisTime, line: [first, ...keyrings] })
     },
     reference(v) {
       const seed = field(v, 'seed')
       const epoch = fullEpoch(seed, bytesField(v, 'audit'), bytesField(v, 'content'))
-      return inHex(starts.openStart(blob(v), epoch, seed, bytesField(v, 'granterKey')))
+      const [storeId, granterKey] = [field(v, 'storeId'), bytesField(v, 'granterKey')]
+      return inHex(baselines.openBaseline(blob(v), storeId, epoch, seed, granterKey))
     },
   },
 }
@@ -69,15 +84,19 @@ function givenByProduct(v: Vector): string {
   const { grantId, signing: own, wrap, localSecret } = grantKeysOf(grant)
   const { granterKey, secret } = grant
   const keys = [granterKey, secret, own.publicKey, wrap.key, wrap.saltKey, localSecret]
-  return [grant.name, grantId, ...keys.map(toHex)].join(' ')
+  const anyKey = new Uint8Array(32)
+  const first = epochKeys('00'.repeat(16), anyKey, bytesField(v, 'firstContent'))
+  const name = refName(first, deviceIdOf(granterKey))
+  return [name, grantId, ...keys.map(toHex)].join(' ')
 }
 
 function givenByReference(v: Vector): string {
   const [storeId, localSecret] = [field(v, 'storeId'), bytesField(v, 'localSecret')]
-  const name = grantText.grantName(localSecret, storeId)
-  const secret = grantText.grantSecret(localSecret, storeId, Number(field(v, 'number')))
-  const { grantId, signingSeed, ...others } = grantText.grantKeys(secret, storeId)
   const granterKey = publicKeyOf(bytesField(v, 'signingSeed'))
+  const name = grantText.refName(bytesField(v, 'firstContent'), deviceIdOf(granterKey))
+  const secret = grantText.grantSecret(localSecret, storeId, Number(field(v, 'number')))
+  const text = { storeId, granterKey: toHex(granterKey), secret }
+  const { grantId, signingSeed, ...others } = grantText.grantKeys(text)
   const { wrapKey, wrapSaltKey, localSecret: own } = others
   const keys = [granterKey, secret, publicKeyOf(signingSeed), wrapKey, wrapSaltKey, own]
   return [name, grantId, ...keys.map(toHex)].join(' ')

@@ -301,7 +301,7 @@ const envelopeTypes: readonly EnvelopeType[] = [
   'directory',
   'archive',
   'wrap',
-  'start',
+  'baseline',
 ]
 
 function envelopeType(v: Vector): EnvelopeType {

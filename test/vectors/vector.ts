@@ -20,7 +20,7 @@ export const groups = [
   'grant-texts',
   'grant-secrets',
   'wraps',
-  'starts',
+  'baselines',
   'store-files',
   'envelopes',
   'records',

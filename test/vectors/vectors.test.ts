@@ -55,7 +55,7 @@ const elsewhere: ReadonlySet<string> = new Set([
   'report_invalid',
   'rolled_back',
   'row_path_conflict',
-  'start_false',
+  'baseline_false',
 ])
 
 test('each code of verification has a vector, or an attack test instead', () => {

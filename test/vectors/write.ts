@@ -6,13 +6,13 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { verdictOf } from '../support/verdict.ts'
 import { judges } from './judges.ts'
+import { baselines } from './make/baselines.ts'
 import { certificates } from './make/certificates.ts'
 import { grantForms } from './make/grants.ts'
 import { keyrings } from './make/keyrings.ts'
 import { plainForms } from './make/plain.ts'
 import { rows } from './make/rows.ts'
 import { sealedForms } from './make/sealed.ts'
-import { starts } from './make/starts.ts'
 import { stores, type StoreVectors } from './make/stores.ts'
 import { textForms } from './make/text-forms.ts'
 import { times } from './make/times.ts'
@@ -29,7 +29,7 @@ export async function writeVectors(): Promise<void> {
     ...(await plainForms()),
     ...grantForms(),
     ...(await rows()),
-    starts: starts(),
+    baselines: baselines(),
     keyrings: await keyrings(),
     times: times(),
     certificates: await certificates(),

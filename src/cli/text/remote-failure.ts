@@ -152,7 +152,7 @@ const withSufficientAdvice = [
   'keyring_conflict',
   'merge_held',
   'device_forked',
-  'record_late',
+  'record_after_revocation',
   'upgrade_required',
 ] as const
 

@@ -2,7 +2,7 @@
 // a sync, its settings, and the guard, which refuses texts that seem to hold a secret.
 
 import { z } from 'zod'
-import type { Role } from '../../format/directory.ts'
+import type { MemberRole } from '../../format/directory.ts'
 import { pairsOf } from '../../format/settings.ts'
 import { contentBytesFormatMax, memoriesMax } from '../../limits.ts'
 import {
@@ -29,7 +29,7 @@ export interface Overview {
   readonly deviceId: string
   readonly deviceName: string
   /** Undefined for a device that was removed. */
-  readonly role: Role | undefined
+  readonly role: MemberRole | undefined
   /** The newest commit, 40 hex digits, and its twelve words. All up to it is verified. */
   readonly head: string
   readonly headFingerprint: readonly string[]

@@ -15,6 +15,7 @@ import {
   byOwner,
   type Directory,
   findDevice,
+  type MemberRole,
   type RecoveryEntry,
   type Role,
 } from '../../format/directory.ts'
@@ -39,7 +40,6 @@ import type {
   Snapshot,
 } from '../snapshot/snapshot.ts'
 import { checkGrantAuthor, type GrantsPast } from './grants.ts'
-import { isInForce } from './lateness.ts'
 
 /** Git objects, with the keys of a member or of an auditor. */
 interface Source<Keys extends AuditKeys = AuditKeys> {
@@ -205,7 +205,7 @@ export function checkAuthor(
     if (grant === undefined) {
       throw new StoreError('record_device', 'The author is not an active device of the store')
     }
-    checkGrantAuthor(record, grant, { ...before, directory })
+    checkGrantAuthor(record, grant, before)
     return commit.checkSignature(grant.key)
   }
   if (!rolesFor[record.kind].includes(device.role)) {
@@ -242,7 +242,7 @@ function checkRecoveryRights(
  */
 export function checkMayWrite(snapshot: Snapshot, deviceId: string, kind: RecordKind): void {
   const grant = snapshot.grants.get(deviceId)
-  if (grant !== undefined) return checkMayWriteByGrant(snapshot, grant, kind)
+  if (grant !== undefined) return checkMayWriteByGrant(grant, kind)
   const role = roleOf(snapshot, deviceId)
   if (snapshot.devices.get(deviceId)?.forked === true) throw forkedError()
   if (mayWrite(role, kind)) return
@@ -253,21 +253,7 @@ export function checkMayWrite(snapshot: Snapshot, deviceId: string, kind: Record
   )
 }
 
-/** Whether neither a grant nor the rights of its granter have ended; its time may be over. */
-export function isGrantInForce(
-  { keyring, devices }: Pick<Snapshot, 'keyring' | 'devices'>,
-  { ended, granter }: GrantState,
-): boolean {
-  return !ended && isInForce(keyring.directory, granter) && devices.get(granter)?.forked !== true
-}
-
-function checkMayWriteByGrant(snapshot: Snapshot, grant: GrantState, kind: RecordKind): void {
-  if (!isGrantInForce(snapshot, grant)) {
-    throw new StoreError(
-      'grant_expired',
-      'The grant has ended, or the device that gave it may not write any more',
-    )
-  }
+function checkMayWriteByGrant(grant: GrantState, kind: RecordKind): void {
   if (kind === 'change' && grant.role === 'writer') return
   throw new StoreError(
     'permission_denied',
@@ -278,14 +264,14 @@ function checkMayWriteByGrant(snapshot: Snapshot, grant: GrantState, kind: Recor
 }
 
 /** Whether a role allows records of this kind (FORMAT §6.1); undefined allows none. */
-export function mayWrite(role: Role | undefined, kind: RecordKind): boolean {
-  return role !== undefined && rolesFor[kind].includes(role)
+export function mayWrite(role: MemberRole | undefined, kind: RecordKind): boolean {
+  return rolesFor[kind].some((one) => one === role)
 }
 
 /** The role of an active device or grant; undefined for any other. */
-export function roleOf(snapshot: Snapshot, deviceId: string): Role | undefined {
+export function roleOf(snapshot: Snapshot, deviceId: string): MemberRole | undefined {
   const grant = snapshot.grants.get(deviceId)
-  if (grant !== undefined) return isGrantInForce(snapshot, grant) ? grant.role : undefined
+  if (grant !== undefined) return grant.role
   return findDevice(snapshot.keyring.directory, deviceId)?.role
 }
 

@@ -2,8 +2,7 @@
 // (FORMAT §7.4). Pure; the verifier and a sync describe the sides.
 
 import type { RecordBody, RecordKind } from '../../format/change-record.ts'
-import { type Directory, findDevice } from '../../format/directory.ts'
-import { grantIdOf } from '../../format/id.ts'
+import { type Directory, findDevice, isInForce, mayGive } from '../../format/directory.ts'
 
 /** A device, or the holder of a grant that it gave. */
 export interface SideAuthor {
@@ -18,7 +17,8 @@ export interface SideCommit<Key> {
   readonly parents: readonly Key[]
   /** Undefined for a recovery identity. */
   readonly author: SideAuthor | undefined
-  readonly bringsKeyring: boolean
+  /** That of the keyring which it brings; undefined if it brings none. */
+  readonly directory: Directory | undefined
   /** Whether its kind waits for an owner if its author is no longer one: 3, 5 and 6. */
   readonly isOwners: boolean
   /** The ids of grants that it ends. */
@@ -32,7 +32,7 @@ export interface Judging {
   /** That of the later keyring of the two parents. */
   readonly after: Directory
   /** What the other side has. */
-  readonly other: readonly Pick<SideCommit<unknown>, 'ends'>[]
+  readonly other: readonly Pick<SideCommit<unknown>, 'ends' | 'directory'>[]
 }
 
 /** The keys of the late commits of a side, which is given parents before children. */
@@ -42,11 +42,14 @@ export function lateOf<Key>(
 ): ReadonlySet<Key> {
   const late = new Set<Key>()
   const ended = new Set(other.flatMap(({ ends }) => ends))
-  if (before === after && ended.size === 0) return late
-  const isEnded = ({ deviceId, grantId = '' }: SideAuthor): boolean =>
-    ended.has(grantId) || (isInForce(before, deviceId) && !isInForce(after, deviceId))
-  for (const { key, parents, author, bringsKeyring } of side) {
-    if (bringsKeyring || (author !== undefined && vouches(after, author))) continue
+  const directories = other.flatMap(({ directory }) => directory ?? [])
+  if (before === after && ended.size === 0 && directories.length === 0) return late
+  const isEnded = ({ deviceId, grantId }: SideAuthor): boolean =>
+    grantId === undefined
+      ? isInForce(before, deviceId) && !isInForce(after, deviceId)
+      : ended.has(grantId) || directories.some((directory) => !mayGive(directory, deviceId))
+  for (const { key, parents, author, directory } of side) {
+    if (directory !== undefined || (author !== undefined && vouches(after, author))) continue
     const rests = parents.some((parent) => late.has(parent))
     if (rests || (author !== undefined && isEnded(author))) late.add(key)
   }
@@ -78,13 +81,7 @@ export function isOwnersKind(kind: RecordKind): boolean {
 
 /** The ids of grants that a record ends. */
 export function endsOf({ grants }: Pick<RecordBody, 'grants'>): readonly string[] {
-  return grants.flatMap(({ key, begins }) => (begins === undefined ? [grantIdOf(key)] : []))
-}
-
-/** Whether a directory has a device as owner or writer. */
-export function isInForce(directory: Directory, deviceId: string): boolean {
-  const role = findDevice(directory, deviceId)?.role
-  return role === 'owner' || role === 'writer'
+  return grants.flatMap((row) => (row.begins === undefined ? [row.grantId] : []))
 }
 
 export function isOwner(directory: Directory, deviceId: string): boolean {

@@ -50,7 +50,7 @@ async function readSides(
         key: oid,
         parents: parts.parents,
         author: granters.authorOf(oid, record),
-        bringsKeyring: bringsKeyring(record.kind),
+        directory: bringsKeyring(record.kind) ? directoryAt(source, oid) : undefined,
         isOwners: isOwnersKind(record.kind),
         ends: endsOf(record),
       })
@@ -87,8 +87,9 @@ class Granters {
     const { objects } = this.#source
     for (const { oid } of ancestorsDownTo(objects, head, 0)) {
       const { record } = decodeAt(this.#source, oid)
-      if (record.grants.some(({ key, begins }) => begins && grantIdOf(key) === grantId)) {
-        return record.deviceId
+      const { deviceId, grants } = record
+      if (grants.some((row) => row.begins && grantIdOf(deviceId, row.key) === grantId)) {
+        return deviceId
       }
     }
     return undefined
@@ -100,7 +101,7 @@ function without<T>(all: ReadonlyMap<string, T>, others: ReadonlyMap<string, T>)
 }
 
 function hasKeyring(side: readonly SideCommit<Oid>[]): boolean {
-  return side.some((commit) => commit.bringsKeyring)
+  return side.some(({ directory }) => directory !== undefined)
 }
 
 /** How two heads can become one. */
@@ -118,13 +119,12 @@ export interface Meeting {
 /** What decides which commits are late. */
 export type Rights = Pick<Snapshot, 'keyring' | 'grants'>
 
-/** Whether one side has a keyring or the end of a grant that the other lacks. If not, no
- * record is late. */
+/** Whether the two have other keyrings or active grants. If not, no record is late. */
 export function differInRights(ours: Rights, theirs: Rights): boolean {
   if (!equalBytes(ours.keyring.record, theirs.keyring.record)) return true
-  const endsMore = (a: Rights, b: Rights): boolean =>
-    [...a.grants].some(([id, { ended }]) => ended && b.grants.get(id)?.ended !== true)
-  return endsMore(ours, theirs) || endsMore(theirs, ours)
+  const hasMore = (a: Rights, b: Rights): boolean =>
+    [...a.grants].some(([id, { began }]) => b.grants.get(id)?.began !== began)
+  return hasMore(ours, theirs) || hasMore(theirs, ours)
 }
 
 export async function meetingOf(
@@ -246,7 +246,7 @@ function splitSides(
   for (const commit of side) {
     const isLeft =
       refused.has(commit.key) ||
-      (isConflict && commit.bringsKeyring) ||
+      (isConflict && commit.directory !== undefined) ||
       commit.parents.some((parent) => left.has(parent))
     if (isLeft) left.add(commit.key)
   }
@@ -259,7 +259,7 @@ function directoryBefore(
   source: CommitSource,
   side: readonly SideCommit<Oid>[],
 ): Directory | undefined {
-  const [parent] = side.find((commit) => commit.bringsKeyring)?.parents ?? []
+  const [parent] = side.find(({ directory }) => directory !== undefined)?.parents ?? []
   return parent === undefined ? undefined : directoryAt(source, parent)
 }
 

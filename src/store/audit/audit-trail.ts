@@ -143,7 +143,7 @@ export function entryOf(
     redacts: kind === 'redact' ? rows.map((row) => formatId('version', row.versionId)) : [],
     redactReason: record.reason,
     access: bringsKeyring(kind) ? readAccess(source, tree, parents) : undefined,
-    grants: record.grants.flatMap((row) => describeGrant(row, deviceId, findGrant)),
+    grants: record.grants.flatMap((row) => describeGrant(row, record.deviceId, findGrant)),
   }
 }
 
@@ -163,18 +163,18 @@ function readKeyring({ objects, epochs }: CommitSource, tree: Oid): ComparedKeyr
 }
 
 function describeGrant(
-  { key, begins }: GrantRow,
+  row: GrantRow,
   author: string,
   findGrant: FindGrant,
 ): readonly AuditedGrant[] {
-  const id = grantIdOf(key)
-  if (begins === undefined) {
-    const begun = findGrant(id)
+  if (row.begins === undefined) {
+    const begun = findGrant(row.grantId)
     return begun === undefined ? [] : [{ ...begun, isEnd: true }]
   }
-  const { role, notAfter: expiresAt } = begins
-  const grantId = formatId('device', id)
-  return [{ grantId, grantedBy: author, role, expiresAt, isEnd: false }]
+  const { role, notAfter: expiresAt } = row.begins
+  const grantId = formatId('device', grantIdOf(author, row.key))
+  const grantedBy = formatId('device', author)
+  return [{ grantId, grantedBy, role, expiresAt, isEnd: false }]
 }
 
 /** Collects commits as they are verified, parents before children. */

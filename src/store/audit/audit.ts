@@ -3,7 +3,7 @@
 // ids of their blobs. Must not cache anything or keep the store open: each audit reads it again.
 
 import type { WorkOptions } from '../../async.ts'
-import type { Role } from '../../format/directory.ts'
+import type { MemberRole } from '../../format/directory.ts'
 import { formatId } from '../../format/id.ts'
 import { openDiskObjectStore } from '../../git/disk-store/disk-object-store.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
@@ -43,7 +43,7 @@ export interface Audit extends ComparedState {
   readonly storeId: string
   /** The auditing device, `dev_…`, and its role. */
   readonly deviceId: string
-  readonly role: Role | undefined
+  readonly role: MemberRole | undefined
   /** The newest commit, 40 hex digits. */
   readonly head: string
   /** The number of live memories. */

@@ -31,7 +31,7 @@ export const ALL = 2_147_483_647
 
 /**
  * The number of commits. Throws `remote_moved` if this clone lacks commits of the remote: sync
- * first; `start_false` if the device has described another state than the history has; a remote
+ * first; `baseline_false` if the device has described another state than the history has; a remote
  * code, or the code of verification.
  */
 export async function fetchAllHistory(
@@ -124,7 +124,7 @@ function findSaid(beginning: CloneBeginning): Snapshot | undefined {
   try {
     return beginning.snapshot
   } catch (error) {
-    if (hasCode(error, 'start_malformed')) return undefined
+    if (hasCode(error, 'baseline_malformed')) return undefined
     throw error
   }
 }
@@ -153,7 +153,7 @@ function refuseFalse({ identity }: StoreSession, problem: string | undefined): v
   if (problem === undefined || identity.grant === undefined) return
   const device = formatId('device', deviceIdOf(identity.grant.granterKey))
   throw new StoreError(
-    'start_false',
+    'baseline_false',
     `The device ${device}, which gave the grant of this clone, has described a state that the ` +
       `history does not have: ${problem} differ`,
   )
@@ -187,9 +187,10 @@ function devicesOf({ devices }: Snapshot): readonly string[] {
 }
 
 function grantsOf({ grants }: Snapshot): readonly string[] {
-  return Array.from(grants, ([id, { granter, role, notAfter, ended }]) => {
-    return `${id} ${granter} ${role} ${notAfter} ${String(ended)}`
-  })
+  return Array.from(
+    grants,
+    ([id, { role, began, notAfter }]) => `${id} ${role} ${began} ${notAfter}`,
+  )
 }
 
 function textOf([id, { versionId, operation, created, live }]: readonly [

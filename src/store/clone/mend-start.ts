@@ -65,7 +65,7 @@ function opens({ beginning }: StoreSession): boolean {
   try {
     return beginning === undefined || beginning.snapshot.head.height >= 0
   } catch (error) {
-    if (hasCode(error, 'start_malformed', 'object_missing')) return false
+    if (hasCode(error, 'baseline_malformed', 'object_missing')) return false
     throw error
   }
 }

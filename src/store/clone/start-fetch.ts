@@ -214,7 +214,7 @@ export class StartFetch {
   }
 
   readBlob(oid: Oid, bytes: number): Uint8Array {
-    return getBlob(this.#place.objects, oid, 'start_malformed', { bytes, refusal: notAStart })
+    return getBlob(this.#place.objects, oid, 'baseline_malformed', { bytes, refusal: notAStart })
   }
 }
 
@@ -227,7 +227,7 @@ function lacksStateError(): StoreError {
 }
 
 function notAStart(): StoreError {
-  return new StoreError('start_malformed', 'The remote has something else in place of a start')
+  return new StoreError('baseline_malformed', 'The remote has something else in place of a start')
 }
 
 function notFound(message: string): StoreError {

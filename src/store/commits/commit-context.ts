@@ -49,7 +49,7 @@ export interface OtherParent {
   /** Devices whose newest record is the other side's, and forked ones. */
   readonly devices: ReadonlyMap<string, DeviceState>
   /** Grants that the other side has begun or ended. */
-  readonly grants: ReadonlyMap<string, GrantState>
+  readonly grants: ReadonlyMap<string, GrantState | undefined>
   /** The other side's keyring, if it is the later one. */
   readonly keyring: KeyringState | undefined
   /** Whether both sides have changed the keyring, which nothing merges (FORMAT §7.2). */

@@ -25,6 +25,7 @@ import {
 import { storeIdOf } from '../../format/id.ts'
 import { encodeMemoryBlob } from '../../format/memory-blob.ts'
 import { readmeFile, storeFile } from '../../format/public-files.ts'
+import { grantRowKey } from '../../format/record-rules.ts'
 import { zeroHash, zeroId } from '../../format/record.ts'
 import { type NewObject, newObject, type Oid } from '../../git/objects/object.ts'
 import type { Oids } from '../../git/objects/oid-list.ts'
@@ -226,7 +227,7 @@ export async function buildRedaction(
 /** The rows of a commit of grants, and what it makes of them: throws where a rule is broken. */
 export interface GrantsPlan {
   readonly rows: readonly GrantRow[]
-  readonly apply: (record: ChangeRecord) => ReadonlyMap<string, GrantState>
+  readonly apply: (record: ChangeRecord) => ReadonlyMap<string, GrantState | undefined>
 }
 
 /** A commit that begins and ends grants (kind 6). */
@@ -236,7 +237,7 @@ export async function buildGrants(
   { rows, apply }: GrantsPlan,
   { actor, session }: Author,
 ): Promise<BuiltCommit> {
-  const grants = rows.toSorted((a, b) => compareBytes(a.key, b.key))
+  const grants = rows.toSorted((a, b) => compareBytes(grantRowKey(a), grantRowKey(b)))
   const signed = signNext(context, snapshot, { kind: 'grants', actor, session, grants })
   const parts = { signed, memories: new Map(), objects: [], grants: apply(signed.record) }
   return finish(context, snapshot, parts)
@@ -277,7 +278,7 @@ interface NewCommitParts {
   readonly keyring?: KeyringState | undefined
   readonly settings?: SettingsState | undefined
   readonly other?: OtherParent | undefined
-  readonly grants?: ReadonlyMap<string, GrantState>
+  readonly grants?: ReadonlyMap<string, GrantState | undefined>
 }
 
 async function sealMemory(

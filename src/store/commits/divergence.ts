@@ -5,11 +5,14 @@
 import { compareBytes } from '../../bytes.ts'
 import { assert } from '../../errors.ts'
 import { parseLinks } from '../../format/commit.ts'
+import { type Directory, mayGive } from '../../format/directory.ts'
 import { grantIdOf } from '../../format/id.ts'
 import { writesVersions } from '../../format/record-rules.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { AuditKeys } from '../../keys/epoch.ts'
+import { openDirectory } from '../../keys/keyring.ts'
 import { TimeSlice } from '../../time-slice.ts'
+import { getBlob, getEntry, getTree } from '../snapshot/git-reads.ts'
 import type { CurrentVersion } from '../snapshot/live-memory.ts'
 import type { DeviceState, GrantState, SettingsState, Snapshot } from '../snapshot/snapshot.ts'
 import type { OtherParent } from './commit-context.ts'
@@ -25,9 +28,11 @@ import { Frontier, type Reach } from './frontier.ts'
 export interface Touched {
   readonly memories: ReadonlySet<string>
   readonly devices: ReadonlySet<string>
-  /** The ids of grants that are begun. */
+  /** The ids of grants that records begin, and of those that a row ends. */
   readonly begun: ReadonlySet<string>
-  readonly hasKeyring: boolean
+  readonly ended: ReadonlySet<string>
+  /** Those of the keyrings that it brings. */
+  readonly directories: readonly Directory[]
 }
 
 /** The commits that are ancestors of one head and not of the other. */
@@ -72,7 +77,7 @@ export async function findDivergence(
   const slice = new TimeSlice(signal, BATCH)
   for (let next = frontier.take(); next !== undefined; next = frontier.take()) {
     const commit = readCommit(source, next.commit)
-    if (next.reach !== 'both') sides[next.reach].add(commit)
+    if (next.reach !== 'both') sides[next.reach].add(source, commit)
     for (const parent of commit.parts.parents) reach(parent, next.reach)
     if (slice.isOver()) await slice.next()
   }
@@ -84,18 +89,22 @@ class Side implements OneSide {
   readonly memories: Set<string> = new Set()
   readonly devices: Set<string> = new Set()
   readonly begun: Set<string> = new Set()
+  readonly ended: Set<string> = new Set()
+  readonly directories: Directory[] = []
   readonly keyrings: Oid[] = []
 
-  get hasKeyring(): boolean {
-    return this.keyrings.length > 0
-  }
-
-  add({ oid, record }: DecodedCommit<AuditKeys>): void {
+  add({ objects, epochs }: CommitSource, { oid, record, parts }: DecodedCommit<AuditKeys>): void {
     this.commits.push(oid)
     if (record.sequence > 0) this.devices.add(record.deviceId)
-    if (record.kind === 'keyring') this.keyrings.push(oid)
-    for (const { key, begins } of record.grants) {
-      if (begins !== undefined) this.begun.add(grantIdOf(key))
+    if (record.kind === 'keyring') {
+      this.keyrings.push(oid)
+      const entry = getEntry(getTree(objects, parts.tree), 'keyring')
+      const bytes = getBlob(objects, entry, 'keyring_mismatch')
+      this.directories.push(openDirectory(bytes, epochs).directory)
+    }
+    for (const row of record.grants) {
+      if (row.begins === undefined) this.ended.add(row.grantId)
+      else this.begun.add(grantIdOf(record.deviceId, row.key))
     }
     if (!writesVersions(record)) return
     for (const { memoryId } of record.rows) this.memories.add(memoryId)
@@ -140,8 +149,8 @@ export function compareSnapshots(
   theirs: Snapshot,
   divergence: Divergence<Touched>,
 ): { readonly other: OtherParent; readonly open: readonly OpenVersions[] } {
-  const { hasKeyring } = divergence.theirs
-  const areKeyringsApart = hasKeyring && divergence.ours.hasKeyring
+  const hasKeyring = divergence.theirs.directories.length > 0
+  const areKeyringsApart = hasKeyring && divergence.ours.directories.length > 0
   const memories = new Map<string, CurrentVersion>()
   const open: OpenVersions[] = []
   for (const memoryId of divergence.theirs.memories) {
@@ -153,11 +162,12 @@ export function compareSnapshots(
       memories.set(memoryId, their)
     }
   }
+  const devices = mergeDevices(ours.devices, theirs.devices, divergence)
   const other: OtherParent = {
     head: theirs.head,
     memories,
-    devices: mergeDevices(ours.devices, theirs.devices, divergence),
-    grants: mergeGrants(ours.grants, theirs.grants, divergence),
+    devices,
+    grants: mergeGrants(ours.grants, theirs.grants, divergence, devices),
     keyring: hasKeyring ? theirs.keyring : undefined,
     areKeyringsApart,
     settings: isLater(theirs.settings, ours.settings) ? theirs.settings : undefined,
@@ -188,28 +198,35 @@ function mergeDevices(
   return merged
 }
 
-/** FORMAT §12: a grant has ended if either side ended it, or if both began it apart. */
+/**
+ * How the grants that are active after a merge differ from ours (FORMAT §12). One that one side
+ * alone has begun is active if it is there and the other side does not end it, any other if it is
+ * active on both; those of a device that is forked now have ended.
+ */
 function mergeGrants(
   ours: Snapshot['grants'],
   theirs: Snapshot['grants'],
   divergence: Divergence<Touched>,
-): ReadonlyMap<string, GrantState> {
-  const merged = new Map<string, GrantState>()
+  devices: ReadonlyMap<string, DeviceState>,
+): ReadonlyMap<string, GrantState | undefined> {
+  const merged = new Map<string, GrantState | undefined>()
+  const isForked = ({ granter }: GrantState): boolean => devices.get(granter)?.forked === true
+  for (const [id, our] of ours) {
+    const isOurs = divergence.ours.begun.has(id) && !divergence.theirs.begun.has(id)
+    const isActive = isOurs ? !endsGrant(divergence.theirs, id, our) : theirs.has(id)
+    if (!isActive || isForked(our)) merged.set(id, undefined)
+  }
   for (const [id, their] of theirs) {
-    const our = ours.get(id)
-    const isTwice = divergence.ours.begun.has(id) && divergence.theirs.begun.has(id)
-    if (our === undefined) merged.set(id, their)
-    else if (isTwice) merged.set(id, { ...lesserTerms(our, their), ended: true })
-    else if (!our.ended && their.ended) merged.set(id, their)
+    const isTheirs = divergence.theirs.begun.has(id) && !divergence.ours.begun.has(id)
+    const isActive = isTheirs && !endsGrant(divergence.ours, id, their) && !isForked(their)
+    if (isActive) merged.set(id, their)
   }
   return merged
 }
 
-/** Picks the terms of a grant that was begun twice, the same ones in every clone. */
-export function lesserTerms(a: GrantState, b: GrantState): GrantState {
-  if (a.granter !== b.granter) return a.granter < b.granter ? a : b
-  if (a.role !== b.role) return a.role === 'writer' ? a : b
-  return a.notAfter <= b.notAfter ? a : b
+/** Whether a record of one side ends a grant, by a row or as a keyring. */
+function endsGrant({ ended, directories }: Touched, id: string, { granter }: GrantState): boolean {
+  return ended.has(id) || directories.some((directory) => !mayGive(directory, granter))
 }
 
 /** FORMAT §8.2: the records of both machines are kept, and the device is inactive from then on. */

@@ -9,21 +9,26 @@ import { formatGrant, grantKeysOf, grantOf } from '../../keys/wraps.ts'
 import { grantRowsMax, wrapsMax } from '../../limits.ts'
 import { checkMayWrite } from '../access/authority.ts'
 import { applyGrants } from '../access/grants.ts'
-import { isInForce, isOwner } from '../access/lateness.ts'
+import { isOwner } from '../access/lateness.ts'
+import { decodeAt } from '../access/post-revocation.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { buildGrants, type BuiltCommit } from '../commits/commit.ts'
-import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { History } from '../history/history.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { GrantState, Snapshot } from '../snapshot/snapshot.ts'
-import { liveGrants, readNotes, reserveGrant } from './own-grants.ts'
-
-/** After its end by time a grant is ended by a record, which leaves time for a last push. */
-const ENDS_AFTER_MS = 24 * 60 * 60 * 1000
+import { liveGrants, readNotes, refNames, reserveGrant } from './own-grants.ts'
 
 /**
- * `expired`: its time is over, and the next sync of its granter ends it. `granter_inactive`: the
- * device that gave it was removed, lost its role, or was cloned.
+ * After its end by time a grant is ended by a record: by its granter, which leaves time for a last
+ * push, or later by an owner, if the granter has not synced.
+ */
+const ENDS_AFTER_MS = 24 * 60 * 60 * 1000
+const OWNERS_END_AFTER_MS = 2 * ENDS_AFTER_MS
+
+/**
+ * `expired`: its time is over, and a sync of its granter or of an owner ends it by a record.
+ * `granter_inactive`: it has ended since the device that gave it was removed, may not give grants
+ * any more, or was cloned; if that device is raised again, the grant remains ended.
  */
 export type GrantStatus = 'active' | 'expired' | 'ended' | 'granter_inactive'
 
@@ -78,7 +83,8 @@ export function beginGrant(
     }
     const expiresAt = session.nextTime() + lastsMs
     const { number } = await reserveGrant(session, label)
-    const grant = grantOf(identity, storeId, number)
+    const name = refNames(session)(identity.deviceId)
+    const grant = { ...grantOf(identity, storeId, number), name }
     const { signing, grantId } = grantKeysOf(grant)
     const row = { key: signing.publicKey, begins: { role, notAfter: expiresAt } }
     const built = await commitRows(session, [row], author)
@@ -98,32 +104,40 @@ interface EndedHere {
 }
 
 /** At most `grantRowsMax` of them, in one commit. */
-export function endGrants(
+export async function endGrants(
   session: StoreSession,
   grantIds: readonly string[],
   author: Author,
 ): Promise<EndedHere> {
   const ids = grantIds.map((id) => parseId('device', id))
-  return endSome(session, ({ snapshot }) => getLive(session, snapshot, ids), author)
+  const begun = await session.planning(async () => {
+    return begunGrants(session, await session.historyNow())
+  })
+  return endSome(session, ({ snapshot }) => getLive(session, snapshot, begun, ids), author)
 }
 
-/** The ids of the grants of a device whose time was over a day ago, and which have not ended. */
-export function dueGrants(snapshot: Snapshot, deviceId: string, now: number): readonly string[] {
-  return liveGrants(snapshot, deviceId).filter((id) => {
-    const { notAfter = now } = snapshot.grants.get(id) ?? {}
-    return notAfter + ENDS_AFTER_MS < now
+/** The ids of active grants whose time was over so long ago that this device ends them. */
+export function dueGrants(
+  { grants, keyring }: Snapshot,
+  deviceId: string,
+  now: number,
+): readonly string[] {
+  const ofOthers = isOwner(keyring.directory, deviceId) ? OWNERS_END_AFTER_MS : Infinity
+  return [...grants].flatMap(([id, { granter, notAfter }]) => {
+    return notAfter + (granter === deviceId ? ENDS_AFTER_MS : ofOthers) < now ? [id] : []
   })
 }
 
-/** Ends the grants of this device whose time was over a day ago. Returns their ids. */
+/** Ends the grants whose time is over, as `dueGrants` has them. Returns their ids. */
 export async function endDueGrants(
   session: StoreSession,
   author: Author,
 ): Promise<readonly string[]> {
-  const due = (snapshot: Snapshot): readonly GrantState[] => {
-    return dueGrants(snapshot, session.identity.deviceId, session.clock.now())
-      .flatMap((id) => snapshot.grants.get(id) ?? [])
-      .slice(0, grantRowsMax)
+  const due = (snapshot: Snapshot): readonly string[] => {
+    return dueGrants(snapshot, session.identity.deviceId, session.clock.now()).slice(
+      0,
+      grantRowsMax,
+    )
   }
   const isDue = await session.reading((snapshot) => due(snapshot).length > 0)
   if (!isDue) return []
@@ -132,42 +146,43 @@ export async function endDueGrants(
 
 function endSome(
   session: StoreSession,
-  choose: (session: StoreSession) => readonly GrantState[],
+  choose: (session: StoreSession) => readonly string[],
   author: Author,
 ): Promise<EndedHere> {
   return session.writing(async () => {
     const chosen = choose(session)
     if (chosen.length === 0) return { built: undefined, result: nothingEnded }
-    const rows = chosen.map(({ key }): GrantRow => ({ key, begins: undefined }))
+    const rows = chosen.map((grantId): GrantRow => ({ grantId, begins: undefined }))
     const built = await commitRows(session, rows, author)
-    const grantIds = chosen.map(({ key }) => formatId('device', grantIdOf(key)))
+    const grantIds = chosen.map((grantId) => formatId('device', grantId))
     return { built, result: { grantIds, commit: built.snapshot.head.commit } }
   }, true)
 }
 
 const nothingEnded: EndedHere = { grantIds: [], commit: undefined }
 
-/** Throws `not_found` or `permission_denied`. */
+/** The active ones of these grants. Throws `not_found` or `permission_denied`. */
 function getLive(
   { identity }: StoreSession,
   snapshot: Snapshot,
+  begun: ReadonlyMap<string, BegunHere>,
   ids: readonly string[],
-): readonly GrantState[] {
+): readonly string[] {
   const { deviceId } = identity
   checkMayWrite(snapshot, deviceId, 'grants')
-  const states = ids.map((id) => {
-    const state = snapshot.grants.get(id)
-    if (state !== undefined) return state
-    throw new StoreError('not_found', `There is no grant ${formatId('device', id)} in this store`)
-  })
   const mayEndAll = isOwner(snapshot.keyring.directory, deviceId)
-  if (!mayEndAll && states.some(({ granter }) => granter !== deviceId)) {
+  for (const id of ids) {
+    const granter = (snapshot.grants.get(id) ?? begun.get(id))?.granter
+    if (granter === undefined) {
+      throw new StoreError('not_found', `There is no grant ${formatId('device', id)} in this store`)
+    }
+    if (mayEndAll || granter === deviceId) continue
     throw new StoreError(
       'permission_denied',
       'Only the device that gave a grant and owners can end it',
     )
   }
-  return states.filter(({ ended }) => !ended)
+  return ids.filter((id) => snapshot.grants.has(id))
 }
 
 async function commitRows(
@@ -180,11 +195,38 @@ async function commitRows(
   const past = {
     directory,
     grantOf: (id: string) => snapshot.grants.get(id),
+    activeGrants: () => snapshot.grants.values(),
     deviceOf: (id: string) => snapshot.devices.get(id),
   }
   const context = await session.commitContext(session.nextTime(), author)
   const apply = (record: Parameters<typeof applyGrants>[0]) => applyGrants(record, past)
   return buildGrants(context, snapshot, { rows, apply }, author)
+}
+
+/** A grant as the records of a history have it. Times are ms since 1970. */
+interface BegunHere extends Omit<GrantState, 'key'> {
+  /** When a row ended it. */
+  readonly endedAt: number | undefined
+}
+
+/** Every grant that the history begins, in its order, with the first row that ended it since. */
+function begunGrants(session: StoreSession, history: History): ReadonlyMap<string, BegunHere> {
+  const found = new Map<string, BegunHere>()
+  for (const { kind, oid, time, deviceId: granter } of history.commits) {
+    if (kind !== 'grants') continue
+    for (const row of decodeAt(session, oid).record.grants) {
+      if (row.begins !== undefined) {
+        const state = { ...row.begins, granter, began: time, endedAt: undefined }
+        found.set(grantIdOf(granter, row.key), state)
+        continue
+      }
+      const known = found.get(row.grantId)
+      if (known !== undefined) {
+        found.set(row.grantId, { ...known, endedAt: known.endedAt ?? time })
+      }
+    }
+  }
+  return found
 }
 
 /** Every grant of the store, in the order in which they were given. */
@@ -193,49 +235,30 @@ export async function listGrants(
   history: History,
 ): Promise<readonly Grant[]> {
   return session.planning(async () => {
-    const { snapshot, contents, storeId, epochs, identity } = session
-    if (snapshot.grants.size === 0) return []
+    const { snapshot, identity } = session
+    const begun = begunGrants(session, history)
+    // A clone that began with a grant knows active ones from before its history.
+    const older = [...snapshot.grants].filter(([id]) => !begun.has(id))
+    if (begun.size + older.length === 0) return []
     const labels = new Map((await readNotes(session)).given.map(({ id, label }) => [id, label]))
-    const times = new Map<string, { given: number; ended: number | undefined }>()
-    for (const { kind, oid, time } of history.commits) {
-      if (kind !== 'grants') continue
-      const bytes = readCommitBytes(contents.objects, oid)
-      for (const { key, begins } of decodeCommit(storeId, epochs, oid, bytes).record.grants) {
-        const id = grantIdOf(key)
-        const known = times.get(id)
-        if (known === undefined) times.set(id, { given: time, ended: undefined })
-        else if (begins === undefined) known.ended ??= time
-      }
-    }
-    return [...times].flatMap(([id, { given, ended }]): readonly Grant[] => {
+    const all = [...older.map(([id, state]) => [id, { ...state, endedAt: undefined }] as const)]
+    return [...all, ...begun].map(([id, known]): Grant => {
       const state = snapshot.grants.get(id)
-      if (state === undefined) return []
-      const { role, granter, notAfter } = state
+      const { role, granter, notAfter, began } = state ?? known
       const isOwn = granter === identity.deviceId
-      return [
-        {
-          grantId: formatId('device', id),
-          label: isOwn ? (labels.get(id) ?? '') : undefined,
-          role,
-          grantedBy: formatId('device', granter),
-          isOwn,
-          givenAt: given,
-          expiresAt: notAfter,
-          endedAt: ended,
-          status: statusOf(snapshot, state, session.clock.now()),
-        },
-      ]
+      const now = session.clock.now()
+      const isOver = known.endedAt === undefined ? 'granter_inactive' : 'ended'
+      return {
+        grantId: formatId('device', id),
+        label: isOwn ? (labels.get(id) ?? '') : undefined,
+        role,
+        grantedBy: formatId('device', granter),
+        isOwn,
+        givenAt: began,
+        expiresAt: notAfter,
+        endedAt: state === undefined ? known.endedAt : undefined,
+        status: state === undefined ? isOver : now > notAfter ? 'expired' : 'active',
+      }
     })
   })
-}
-
-function statusOf(
-  { keyring, devices }: Snapshot,
-  { ended, granter, notAfter }: GrantState,
-  now: number,
-): GrantStatus {
-  if (ended) return 'ended'
-  const isActive = isInForce(keyring.directory, granter) && devices.get(granter)?.forked !== true
-  if (!isActive) return 'granter_inactive'
-  return now > notAfter ? 'expired' : 'active'
 }

@@ -4,12 +4,20 @@
 
 import { fromHex, toHex } from '../../bytes.ts'
 import { assert } from '../../errors.ts'
-import type { Start, StartFloor, StartMemory, StartState } from '../../format/start.ts'
+import { bringsKeyring } from '../../format/record-rules.ts'
+import type {
+  LineRecord,
+  Start,
+  StartFloor,
+  StartGrant,
+  StartMemory,
+  StartState,
+} from '../../format/start.ts'
 import { makeStart } from '../../keys/start.ts'
 import { grantKeysOf, grantOf, makeWraps } from '../../keys/wraps.ts'
 import { inSlices } from '../../time-slice.ts'
+import { decodeAt } from '../access/post-revocation.ts'
 import { ancestorsDownTo } from '../commits/ancestors.ts'
-import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { CommitEntry } from '../history/history-rows.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import type { StoreSession } from '../session/session.ts'
@@ -32,14 +40,14 @@ export function makeStartOf(
   head?: Pick<Head, 'commit' | 'height'>,
 ): Promise<Uint8Array | undefined> {
   return session.planning(async () => {
-    const { contents, identity, random, clock } = session
+    const { contents, identity, storeId, random, clock } = session
     const history = await session.historyNow()
     const snapshot = await snapshotOf(session, history, head)
     const epoch = session.currentEpoch()
     if (snapshot?.keyring.kid !== epoch.kid) return undefined
     const start = await inSlices(describeStart(contents, history, snapshot))
     const said = { ...start, counter, time: clock.now() }
-    return makeStart(epoch, said, { pair: identity.signing, random })
+    return makeStart(epoch, said, { storeId, pair: identity.signing, random })
   })
 }
 
@@ -84,12 +92,11 @@ export async function hasOlderBase(
 export function makeWrapsOf(
   session: StoreSession,
   numbers: readonly number[],
-  counter: number,
 ): Promise<Uint8Array> {
   return session.planning(async () => {
     const { identity, storeId, random } = session
     const keys = numbers.map((number) => grantKeysOf(grantOf(identity, storeId, number)))
-    return makeWraps(session.currentEpoch(), keys, { counter, pair: identity.signing, random })
+    return makeWraps(session.currentEpoch(), keys, { storeId, pair: identity.signing, random })
   })
 }
 
@@ -98,12 +105,10 @@ function* describeStart(
   history: History,
   snapshot: Snapshot,
 ): Generator<undefined, Omit<Start, 'granter' | 'counter' | 'time'>> {
-  const genesis = history.commits.at(0)
-  assert(genesis !== undefined, 'a history starts with genesis')
-  const bytes = readCommitBytes(source.objects, genesis.oid)
-  const { hash } = decodeCommit(source.storeId, source.epochs, genesis.oid, bytes)
-  const state = yield* stateOf(source.objects, snapshot)
   const head = history.findCommit(snapshot.head.commit, snapshot.head.height)
+  const [genesis, ...keyrings] = lineOf(source, history, head?.position ?? 0)
+  assert(genesis !== undefined, 'a history starts with genesis')
+  const state = yield* stateOf(source.objects, snapshot)
   const floorAt = head && findFloor(history, head)
   let floor: StartFloor | undefined
   if (floorAt !== undefined) {
@@ -111,7 +116,8 @@ function* describeStart(
     floor = differing(yield* stateOf(source.objects, before), state)
   }
   return {
-    genesis: { record: hash, time: genesis.time },
+    genesis: { ...genesis, time: history.commits.at(0)?.time ?? 0 },
+    keyrings,
     kids: kidsOf([...state.memories, ...(floor?.memories ?? [])]),
     redacted: [...snapshot.redacted].toSorted(),
     state,
@@ -162,11 +168,25 @@ function* stateOf(objects: ObjectSource, snapshot: Snapshot): Generator<undefine
       return { deviceId, value: { sequence, record, forked } }
     }),
     grants: sortedBy(
-      [...grants.values()].map(({ key, ...value }) => ({ key, value })),
-      ({ key }) => toHex(key),
+      Array.from(grants.values(), ({ granter, key, role, began, notAfter }) => {
+        return { granter, key, value: { role, began, notAfter } }
+      }),
+      grantKeyOf,
     ),
     memories: sortedBy(memories, ({ memoryId }) => memoryId),
   }
+}
+
+function grantKeyOf({ granter, key }: StartGrant): string {
+  return granter + toHex(key)
+}
+
+/** The keyring records up to a position, oldest first. */
+function lineOf(source: HistorySource, history: History, position: number): readonly LineRecord[] {
+  return Array.from(history.commits.range(0, position + 1)).flatMap(({ kind, oid: commit }) => {
+    if (!bringsKeyring(kind)) return []
+    return [{ record: decodeAt(source, commit).hash, commit }]
+  })
 }
 
 function memoryOf(memoryId: string, version: CurrentVersion): StartMemory {
@@ -192,11 +212,10 @@ function differing(older: StartState, newer: StartState): StartFloor {
       isSame: (one, other) => isSameRecord(one, other) && one?.forked === other?.forked,
     }),
     grants: differingItems(older.grants, newer.grants, {
-      keyOf: ({ key }) => toHex(key),
-      absent: ({ key }) => ({ key, value: undefined }),
+      keyOf: grantKeyOf,
+      absent: ({ granter, key }) => ({ granter, key, value: undefined }),
       isSame: (one, other) =>
-        one?.ended === other?.ended &&
-        one?.granter === other?.granter &&
+        one?.began === other?.began &&
         one?.role === other?.role &&
         one?.notAfter === other?.notAfter,
     }),

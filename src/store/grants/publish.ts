@@ -1,33 +1,36 @@
 // Keeps wraps and a start at a remote for the holders of this device's grants, each a blob that a
 // ref names (FORMAT §12, §13). Makes them again when a holder would miss something, removes them
 // with the last grant, and removes the starts of others that still describe redacted versions, and
-// as an owner the refs of devices that were removed.
+// refs of devices without a grant or of no device.
 // Runs at the end of a sync; a failure is part of the report and does not fail the sync.
 
 import { gitHash } from '../../crypto/sha1.ts'
 import { hasCode, StoreError } from '../../errors.ts'
-import { findDevice } from '../../format/directory.ts'
+import { findDevice, isInForce } from '../../format/directory.ts'
+import type { Start } from '../../format/start.ts'
 import { packInRam } from '../../git/disk-store/outgoing-pack.ts'
 import type { Remote } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import { kidOfStart, openStartOf, readStart } from '../../keys/start.ts'
-import { grantOf } from '../../keys/wraps.ts'
+import { kidOfStart, openStart } from '../../keys/start.ts'
 import { MEBIBYTE, startBytesMax } from '../../limits.ts'
 import { connectFetch } from '../../transport/fetch.ts'
-import { connectPush, grantRefs, startsAmong } from '../../transport/push.ts'
+import { connectPush, grantRefs, isBaseline } from '../../transport/push.ts'
 import type { RefChange, RefusedRef, RemoteAccess } from '../../transport/remote-access.ts'
-import { isOwner } from '../access/lateness.ts'
-import type { GrantsFile, PublishedStart } from '../local/grant-notes.ts'
+import type { GrantsFile, PublishedStart, SeenStart } from '../local/grant-notes.ts'
 import type { StoreSession } from '../session/session.ts'
-import type { Head, Snapshot } from '../snapshot/snapshot.ts'
+import type { Head } from '../snapshot/snapshot.ts'
 import { floorHeightOf, hasOlderBase, makeStartOf, makeWrapsOf } from './make-start.ts'
-import { liveGrants, readNotes } from './own-grants.ts'
+import { liveGrants, readNotes, refNames } from './own-grants.ts'
 
 /** A start is made again once the head is this much higher, or after that time if it has moved. */
 export const REFRESH_COMMITS = 256
 export const REFRESH_MS = 60 * 60 * 1000
-/** At most this many starts of others are looked at in one sync. */
-const STARTS_MAX = 64
+/** At most about this much is fetched in one sync of baselines that are not verified yet. */
+const UNKNOWN_BYTES_MAX = 32 * MEBIBYTE
+/** At most this many refs of no granter are removed in one sync. */
+const REMOVALS_MAX = 256
+/** A ref ends in the name of its device. */
+const NAME_DIGITS = 32
 
 /** A remote as a sync has just left it. */
 export interface GrantPlace {
@@ -105,19 +108,21 @@ interface OwnGrants {
   readonly isTagged: boolean
   readonly kid: string
   readonly redacted: ReadonlySet<string>
-  /** If this is an owner: the devices that gave grants and were removed. */
-  readonly removed: ReadonlySet<string>
+  /** The devices with active grants. */
+  readonly granters: ReadonlySet<string>
+  /** Whether this device removes what is no granter's. */
+  readonly mayRemove: boolean
   /** Whether nothing was written here since the remote has shown its head. */
   readonly isNewest: boolean
 }
 
 function describeOwn({ session, remote, head }: GrantPlace): Promise<OwnGrants> {
   return session.planning(async () => {
-    const { snapshot, identity, storeId } = session
+    const { snapshot, identity } = session
     const notes = await readNotes(session)
     const known = notes.published[remote.name]
     const ids = liveGrants(snapshot, identity.deviceId)
-    const { name } = grantOf(identity, storeId, 0)
+    const name = refNames(session)(identity.deviceId)
     return {
       notes,
       published: known?.url === remote.url ? known : undefined,
@@ -127,7 +132,8 @@ function describeOwn({ session, remote, head }: GrantPlace): Promise<OwnGrants> 
       isTagged: known?.isTagged === true,
       kid: snapshot.keyring.kid,
       redacted: snapshot.redacted,
-      removed: new Set(removedGranters(snapshot, identity.deviceId)),
+      granters: new Set(Array.from(snapshot.grants.values(), ({ granter }) => granter)),
+      mayRemove: isInForce(snapshot.keyring.directory, identity.deviceId),
       isNewest: snapshot.head.commit === head.commit,
     }
   })
@@ -166,7 +172,7 @@ async function planOwn(place: GrantPlace, own: OwnGrants): Promise<OwnPlan> {
   const bytes = await makeStartOf(session, counter, head)
   if (bytes === undefined) return nothing
   const start = blobOf(bytes)
-  const wraps = needsWraps ? blobOf(await makeWrapsOf(session, own.numbers, counter)) : undefined
+  const wraps = needsWraps ? blobOf(await makeWrapsOf(session, own.numbers)) : undefined
   return {
     ...nothing,
     made: { start, wraps },
@@ -221,6 +227,12 @@ async function send(
     const refused = await connection.push({ others, pack })
     const isRefused = new Set(refused.map(({ name }) => name))
     if (!updates.some(({ name }) => isRefused.has(name))) await note(place, own, made, counter)
+    for (const { name, expected } of abandoned) {
+      if (!isRefused.has(name) || expected === undefined) continue
+      // Said once, and not tried again.
+      const seen = { oid: expected, counter: 0, redacted: 0, isRefused: true }
+      await noteSeen(place.session, `${place.remote.name} ${name}`, seen)
+    }
     const [first] = refused
     return {
       ...nothingPublished,
@@ -272,105 +284,129 @@ function changeNotes(
   return objects.exclusive(() => grantNotes.change(change))
 }
 
-/** The refs of other devices that are removed. */
+/** The refs of other devices, and of none, that are removed. */
 interface ForeignRefs {
-  /** Starts that lack a redaction of ours, or are older than one seen before. */
+  /** Baselines that lack a redaction of ours, or are older than one seen before. */
   readonly outdated: readonly RefChange[]
-  /** Starts and wraps of devices that were removed. */
+  /** Refs of devices without an active grant, and refs that are no device's. */
   readonly abandoned: readonly RefChange[]
 }
 
 const noForeign: ForeignRefs = { outdated: [], abandoned: [] }
 
-function removedGranters({ grants, keyring }: Snapshot, deviceId: string): readonly string[] {
-  const { directory } = keyring
-  if (!isOwner(directory, deviceId)) return []
-  const granters = [...grants].map(([, { granter }]) => granter)
-  return granters.filter((granter) => findDevice(directory, granter) === undefined)
+/** One of a device's refs at a remote. */
+interface DeviceRef extends RefChange {
+  readonly expected: Oid
+  /** The device whose name it has; undefined for a name that no device has. */
+  readonly deviceId: string | undefined
 }
 
 /**
- * Without redactions and removed devices none is looked at: an old start gives away nothing. A name
- * is usually of the same device, so that one of a device in force is looked at once.
+ * Looks at the refs of other devices, whose names members compute, so that others hide nothing and
+ * cost one comparison each. Only a baseline that was replaced, or that is older than a redaction
+ * here, is fetched: a bounded amount in a sync, and one that is refused only once.
  */
 async function findForeign(place: GrantPlace, own: OwnGrants): Promise<ForeignRefs> {
-  const { redacted, notes, removed } = own
-  if (redacted.size + removed.size === 0) return noForeign
-  const { remote, named } = place
+  const { notes, redacted } = own
+  const { remote, named, session } = place
+  const refs = await session.planning(async () => foreignRefs(session, named, own.name))
+  if (refs.length === 0) return noForeign
   const outdated: RefChange[] = []
-  const abandoned: RefChange[] = [...wrapsWithoutStart(place, own)]
-  for (const ref of startsAmong(named).slice(0, STARTS_MAX)) {
-    const { name, expected } = ref
-    const key = `${remote.name} ${name}`
+  const abandoned: RefChange[] = []
+  const budget = { bytes: UNKNOWN_BYTES_MAX }
+  for (const { deviceId, ...ref } of refs) {
+    const key = `${remote.name} ${ref.name}`
     const seen = notes.seen[key]
-    if (name.endsWith(own.name) || expected === undefined) continue
-    const isJudged = seen?.oid === expected && seen.redacted === redacted.size
-    const mayBeRemoved = seen?.granter === undefined || removed.has(seen.granter)
-    const isKnown = (redacted.size === 0 || isJudged) && (removed.size === 0 || !mayBeRemoved)
-    const start = isKnown ? undefined : await openForeign(place, expected)
-    if (start === undefined) continue
-    const { granter, counter } = start
-    const now = { oid: expected, counter, redacted: redacted.size, granter }
-    const knows = new Set(start.redacted)
-    const isComplete = [...redacted].every((id) => knows.has(id))
-    // A member may put a start of its own at any name: that tells nothing about those of others.
-    const isOlder = seen?.granter === granter && counter < seen.counter
-    if (removed.has(granter)) abandoned.push(ref, ...removalOf(named, wrapsOf(name)))
-    else if (!isComplete || isOlder) {
-      outdated.push(ref)
+    const isKept = deviceId !== undefined && own.granters.has(deviceId)
+    if (!isKept) {
+      const isRefused = seen?.oid === ref.expected && seen.isRefused === true
+      if (own.mayRemove && !isRefused && abandoned.length < REMOVALS_MAX) abandoned.push(ref)
       continue
     }
-    await changeNotes(place.session, (file) => ({ ...file, seen: { ...file.seen, [key]: now } }))
+    // Without redactions an old baseline gives nothing away.
+    const isJudged =
+      seen?.oid === ref.expected && (seen.isRefused === true || seen.redacted === redacted.size)
+    if (!isBaseline(ref.name) || redacted.size === 0 || isJudged || budget.bytes <= 0) continue
+    const start = await openForeign(place, ref.expected, deviceId, budget)
+    if (start === 'gone') continue
+    const now = { oid: ref.expected, counter: seen?.counter ?? 0, redacted: redacted.size }
+    if (start === undefined) {
+      await noteSeen(place.session, key, { ...now, isRefused: true })
+      continue
+    }
+    const knows = new Set(start.redacted)
+    const isComplete = [...redacted].every((id) => knows.has(id))
+    if (!isComplete || start.counter < now.counter) outdated.push(ref)
+    else await noteSeen(place.session, key, { ...now, counter: start.counter })
   }
   return { outdated, abandoned }
 }
 
-/** A redaction removes starts alone: wraps that are left are known by their name. */
-function wrapsWithoutStart(
-  { remote, named }: GrantPlace,
-  { notes, removed }: OwnGrants,
-): readonly RefChange[] {
-  const before = `${remote.name} `
-  return Object.entries(notes.seen).flatMap(([key, { granter }]) => {
-    if (granter === undefined || !removed.has(granter) || !key.startsWith(before)) return []
-    const start = key.slice(before.length)
-    return named.has(start) ? [] : removalOf(named, wrapsOf(start))
+/** The refs of grants that are not this device's. Call in a turn. */
+function foreignRefs(
+  session: StoreSession,
+  named: GrantPlace['named'],
+  ownName: string,
+): readonly DeviceRef[] {
+  const others = [...named].filter(([name]) => !name.endsWith(ownName))
+  if (others.length === 0) return []
+  const { devices, removed } = session.snapshot.keyring.directory
+  const nameOf = refNames(session)
+  const owners = new Map(
+    [...devices, ...removed].map(({ deviceId }) => [nameOf(deviceId), deviceId]),
+  )
+  return others.map(([name, expected]) => {
+    return { name, expected, next: undefined, deviceId: owners.get(name.slice(-NAME_DIGITS)) }
   })
 }
 
-function wrapsOf(start: string): string {
-  return start.replace('/start/', '/wraps/').replace('-start-', '-wraps-')
-}
-
-function removalOf(named: GrantPlace['named'], name: string): readonly RefChange[] {
-  const expected = named.get(name)
-  return expected === undefined ? [] : [{ name, expected, next: undefined }]
+function noteSeen(session: StoreSession, key: string, seen: SeenStart): Promise<unknown> {
+  return changeNotes(session, (file) => ({ ...file, seen: { ...file.seen, [key]: seen } }))
 }
 
 /**
- * Undefined unless a member has signed it, or it names a device that gave grants and was removed,
- * whose key is not known any more: no holder believes another one either.
+ * Undefined unless the device has signed it: no holder believes another one either. `gone` if the
+ * remote has replaced it.
  */
 async function openForeign(
   { session, access }: GrantPlace,
   oid: Oid,
-): Promise<ReturnType<typeof openStartOf> | undefined> {
+  deviceId: string,
+  budget: { bytes: number },
+): Promise<Start | 'gone' | undefined> {
   const { directory, epochs } = await session.reading(({ keyring }) => {
     return { directory: keyring.directory, epochs: session.epochs }
   })
+  const granter = findDevice(directory, deviceId)
+  if (granter === undefined) return undefined
   try {
     const bytes = await fetchBlob(session, access, oid)
     if (bytes === undefined) return undefined
+    budget.bytes -= bytes.length
     const epoch = epochs.get(kidOfStart(bytes))
     if (epoch === undefined) return undefined
-    const said = readStart(bytes, epoch)
-    const granter = findDevice(directory, said.granter)
-    return granter === undefined ? said : openStartOf(bytes, epoch, () => granter.signingKey)
+    return openStart(bytes, epoch, granter.signingKey, session.storeId)
   } catch (error) {
-    // It may have been replaced since the remote was asked: the next sync looks again.
-    if (error instanceof StoreError && !hasCode(error, 'cancelled')) return undefined
-    throw error
+    if (!(error instanceof StoreError) || hasCode(error, 'cancelled')) throw error
+    if (isUnopened(error)) return undefined
+    budget.bytes -= startBytesMax
+    return 'gone'
   }
+}
+
+/** Whether the bytes are refused, and not only unavailable now. */
+function isUnopened(error: StoreError): boolean {
+  return (
+    error.code.startsWith('envelope_') ||
+    hasCode(
+      error,
+      'baseline_malformed',
+      'device_signature_invalid',
+      'store_id_mismatch',
+      'upgrade_required',
+      'pack_refused',
+    )
+  )
 }
 
 async function fetchBlob(

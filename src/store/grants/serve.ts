@@ -7,12 +7,11 @@ import { hasCode, StoreError } from '../../errors.ts'
 import type { ServedRef } from '../../git/object-store.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { branchName } from '../../git/refs/branch.ts'
-import { grantOf } from '../../keys/wraps.ts'
 import { grantRefs } from '../../transport/push.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Head } from '../snapshot/snapshot.ts'
 import { floorHeightOf, hasOlderBase, makeStartOf, makeWrapsOf } from './make-start.ts'
-import { liveGrants, readNotes } from './own-grants.ts'
+import { liveGrants, readNotes, refNames } from './own-grants.ts'
 import { blobOf, REFRESH_COMMITS, REFRESH_MS } from './publish.ts'
 
 /** How often this is repeated while others rewrite the history. */
@@ -112,10 +111,10 @@ async function serveOnce(
 
 function describe(session: StoreSession): Promise<ServedState> {
   return session.planning(async () => {
-    const { snapshot, identity, storeId, rewrites } = session
+    const { snapshot, identity, rewrites } = session
     const ids = liveGrants(snapshot, identity.deviceId)
     const given = ids.length === 0 ? [] : (await readNotes(session)).given
-    const { name } = grantOf(identity, storeId, 0)
+    const name = refNames(session)(identity.deviceId)
     return {
       head: snapshot.head,
       rewrites,
@@ -167,7 +166,7 @@ async function makeBlobs(
   try {
     const start = await makeStartOf(session, counter, head)
     if (start === undefined) return undefined
-    const wraps = await makeWrapsOf(session, numbers, counter)
+    const wraps = await makeWrapsOf(session, numbers)
     return { start: blobOf(start), wraps: blobOf(wraps) }
   } catch (error) {
     if (hasCode(error, 'change_too_large')) return undefined

@@ -5,14 +5,13 @@
 import { hasCode, StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
 import type { Remote } from '../../git/exchange.ts'
-import { grantOf } from '../../keys/wraps.ts'
 import { connectFetch } from '../../transport/fetch.ts'
 import { grantRefs } from '../../transport/push.ts'
 import type { RemoteOptions } from '../../transport/remote-access.ts'
 import type { PublishedStart } from '../local/grant-notes.ts'
 import type { StoreSession } from '../session/session.ts'
 import { dueGrants } from './grants.ts'
-import { liveGrants, readNotes } from './own-grants.ts'
+import { liveGrants, readNotes, refNames } from './own-grants.ts'
 import { REFRESH_COMMITS } from './publish.ts'
 
 /** Syncs make a start again each hour in which something was written. */
@@ -40,14 +39,14 @@ export async function surveyGrants(
   access: RemoteOptions,
 ): Promise<GrantsSurvey | undefined> {
   const own = await session.planning(async () => {
-    const { snapshot, identity, storeId, clock } = session
+    const { snapshot, identity, clock } = session
     const ids = liveGrants(snapshot, identity.deviceId)
     if (ids.length === 0) return undefined
     const due = dueGrants(snapshot, identity.deviceId, clock.now())
     const { published } = await readNotes(session)
     const { height } = snapshot.head
     const state = { kid: snapshot.keyring.kid, redacted: snapshot.redacted.size, height }
-    const { name } = grantOf(identity, storeId, 0)
+    const name = refNames(session)(identity.deviceId)
     return { ids, due, published, state, name, now: clock.now() }
   })
   if (own === undefined) return undefined

@@ -38,14 +38,14 @@ export interface PublishedStart {
   readonly isTagged?: boolean
 }
 
-/** The newest start of another device that was opened here, by the name of its ref. */
+/** The newest start of another device that was looked at here, by the name of its ref. */
 export interface SeenStart {
   readonly oid: Oid
   readonly counter: number
   /** The number of redacted versions here when it was found to have all of them. */
   readonly redacted: number
-  /** The device that made it; undefined if an older version noted it. */
-  readonly granter?: string
+  /** Whether it does not open, or the host does not let it be removed: it is left alone. */
+  readonly isRefused?: boolean
 }
 
 export interface GrantsFile {

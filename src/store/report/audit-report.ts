@@ -4,7 +4,7 @@
 
 import type { WorkOptions } from '../../async.ts'
 import type { Actor, Operation, RedactReason } from '../../format/change-record.ts'
-import type { Role } from '../../format/directory.ts'
+import type { MemberRole } from '../../format/directory.ts'
 import { inSlices } from '../../time-slice.ts'
 import type { AuditEntry } from '../audit/audit-trail.ts'
 import { type Audit, type AuditOptions, withAudit } from '../audit/audit.ts'
@@ -62,7 +62,7 @@ export interface AuditReport {
   readonly name: string | undefined
   /** The device that makes the report, `dev_…`, and its role. */
   readonly deviceId: string
-  readonly role: Role | undefined
+  readonly role: MemberRole | undefined
   readonly since: number | undefined
   readonly until: number | undefined
   /** From the first commit to the head. */

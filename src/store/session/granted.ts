@@ -68,7 +68,7 @@ export class GrantedFiles {
     try {
       return !hasObject(source.objects, openKept(source, kept, held).state.commit)
     } catch (error) {
-      if (hasCode(error, 'start_malformed')) return true
+      if (hasCode(error, 'baseline_malformed')) return true
       throw error
     }
   }
@@ -127,7 +127,7 @@ export class GrantedFiles {
     try {
       for (const one of wraps) held.learn(one)
     } catch (error) {
-      if (!hasCode(error, 'grant_expired', 'device_signature_invalid')) throw error
+      if (!hasCode(error, 'grant_keys_missing', 'device_signature_invalid')) throw error
       // Wraps are kept only once they have opened for the grant of the clone.
       throw new StoreError(
         'wrong_key',
@@ -196,7 +196,7 @@ function openKept(source: StoreSource, kept: Uint8Array | undefined, held: HeldA
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     throw new StoreError(
-      'start_malformed',
+      'baseline_malformed',
       'The start of this clone, a file that tells where its history begins, is damaged: ' +
         '`gitlocket sync` fetches another one, or `gitlocket fetch --all` all of the history',
       { cause: error },
@@ -233,9 +233,9 @@ function heightOf(objects: ObjectSource, oid: Oid): number {
 export function readStart(
   { epochs }: Pick<StoreSource, 'epochs'>,
   bytes: Uint8Array,
-  { granterKey }: HeldAccess,
+  { granterKey, storeId }: HeldAccess,
 ): Start {
   const epoch = epochs.get(kidOfStart(bytes))
-  if (epoch !== undefined) return openStart(bytes, epoch, granterKey)
+  if (epoch !== undefined) return openStart(bytes, epoch, granterKey, storeId)
   throw new StoreError('envelope_epoch', 'A start is sealed under keys that are not known here')
 }

@@ -16,6 +16,7 @@ import type { StretchParameters } from '../../limits.ts'
 import { SharedSlice } from '../../time-slice.ts'
 import { forkedError } from '../access/authority.ts'
 import { checkIsInTime } from '../access/grants.ts'
+import { decodeAt } from '../access/post-revocation.ts'
 import type { Author, CommitContext, OtherParent, Signer } from '../commits/commit-context.ts'
 import type { Epochs } from '../commits/decoded-commit.ts'
 import type { PlannedRow } from '../commits/new-rows.ts'
@@ -120,9 +121,10 @@ export class StoreSession {
     return this.#state.epochs
   }
 
-  /** The device that gave a grant, if that is known at the newest head. */
+  /** The device that gave a grant, if it is active at the newest head, or where the clone begins. */
   readonly granterOf = (grantId: string): string | undefined =>
-    this.#state.snapshot.grants.get(grantId)?.granter
+    (this.#state.snapshot.grants.get(grantId) ?? this.beginning?.snapshot.grants.get(grantId))
+      ?.granter
 
   /** Where contents are read from: a batch sees its own objects before they are stored. */
   get contents(): ContentSource {
@@ -168,7 +170,16 @@ export class StoreSession {
     try {
       identity.grant.learn(wraps)
     } catch (error) {
-      if (hasCode(error, 'wraps_malformed', 'device_signature_invalid', 'rolled_back')) return
+      // The keys that are known here open what they opened before: a sync goes on with them.
+      const isOfOthers = hasCode(
+        error,
+        'wraps_malformed',
+        'device_signature_invalid',
+        'grant_keys_missing',
+        'keyring_mismatch',
+        'upgrade_required',
+      )
+      if (isOfOthers) return
       throw error
     }
     await this.objects.exclusive(() => granted.keepWraps(wraps))
@@ -265,7 +276,16 @@ export class StoreSession {
 
   /** The time for the next record, ms since 1970. */
   nextTime(): number {
-    return this.clock.stamp(this.#state.snapshot)
+    const { snapshot } = this.#state
+    const grant = snapshot.grants.get(this.identity.deviceId)
+    if (grant === undefined) return this.clock.stamp(snapshot)
+    const { began, notAfter } = grant
+    return this.clock.stampHeld({
+      began,
+      notAfter,
+      signedAt: () => this.beginning?.time ?? 0,
+      newest: () => decodeAt(this.contents, snapshot.head.commit).record.time,
+    })
   }
 
   /**

@@ -15,12 +15,25 @@ export interface ClockLeap {
   readonly newest: number
 }
 
+/** The times that bound the records of a grant's holder, ms since 1970. */
+export interface HeldTimes {
+  readonly began: number
+  readonly notAfter: number
+  /** When the granter signed the baseline that the clone began with; 0 without one. */
+  readonly signedAt: () => number
+  /** The time of the newest record. */
+  readonly newest: () => number
+}
+
 /** A store may be unused for months. After more than a year this warns once without need. */
 const AHEAD = 366 * 24 * 60 * 60 * 1000
 
 export class WriterClock {
   readonly #clock: Clock
   #leap: ClockLeap | undefined
+  /** Of a grant's holder: the last time that was given, and whether the clock showed it. */
+  #last = 0
+  #isSound = false
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -40,6 +53,23 @@ export class WriterClock {
   stamp(snapshot: Snapshot): number {
     this.#leap = this.findLeap(snapshot) ?? this.#leap
     return this.now()
+  }
+
+  /**
+   * As `stamp`, for the holder of a grant, whose records are refused over a day before the grant
+   * began (FORMAT §12). A clock that is behind what the granter has signed is wrong: then no record
+   * is dated before that, nor before the newest one, unless that is beyond the grant's end.
+   */
+  stampHeld({ began, notAfter, signedAt, newest }: HeldTimes): number {
+    const clock = this.now()
+    // Checked once in a process, while its clock does not go back.
+    if (this.#isSound && clock >= this.#last) return (this.#last = clock)
+    const before = newest()
+    const least = clock >= began && clock >= before ? began : Math.max(began, signedAt())
+    this.#isSound = clock >= least
+    this.#last = this.#isSound ? clock : Math.max(least, before <= notAfter ? before : 0)
+    if (!this.#isSound) this.#leap = { clock, newest: this.#last }
+    return this.#last
   }
 
   /**

@@ -5,7 +5,7 @@
 
 import type { ChangeRecord, GrantTerms } from '../../format/change-record.ts'
 import type { LastRecord } from '../../format/directory-succession.ts'
-import type { Directory } from '../../format/directory.ts'
+import { type Directory, mayGive } from '../../format/directory.ts'
 import { operations } from '../../format/record.ts'
 import type { Settings } from '../../format/settings.ts'
 import type { Oid } from '../../git/objects/object.ts'
@@ -26,12 +26,13 @@ export interface DeviceState {
   readonly forked: boolean
 }
 
-/** A grant that was begun in the past of the head (FORMAT §12). */
+/** A grant that is active at the head (FORMAT §12). */
 export interface GrantState extends GrantTerms {
   readonly key: Uint8Array
   /** The device that gave it. */
   readonly granter: string
-  readonly ended: boolean
+  /** The time of the record that began it, ms since 1970. */
+  readonly began: number
 }
 
 /** The keyring in force. */
@@ -81,8 +82,8 @@ export interface CommitEffect {
   readonly memories: ReadonlyMap<string, CurrentVersion>
   /** By device id. Several in a merge; empty if a recovery identity is the author. */
   readonly devices: ReadonlyMap<string, DeviceState>
-  /** By grant id. */
-  readonly grants: ReadonlyMap<string, GrantState>
+  /** By grant id; undefined for one that ends. */
+  readonly grants: ReadonlyMap<string, GrantState | undefined>
   readonly keyring: KeyringState | undefined
   readonly settings: SettingsState | undefined
 }
@@ -217,11 +218,24 @@ export class Snapshot implements SnapshotParts {
       settings: effect.settings ?? this.settings,
       current,
       devices: withAll(this.devices, effect.devices),
-      grants: withAll(this.grants, effect.grants),
+      grants: this.#grantsAfter(effect),
       redacted: this.redacted,
       paths,
       isCached: false,
     })
+  }
+
+  /** A keyring ends the grants of devices that may not give any (FORMAT §12). */
+  #grantsAfter({ grants, keyring }: CommitEffect): SharedMap<GrantState> {
+    let all = this.grants
+    for (const [id, state] of grants) {
+      all = state === undefined ? all.without(id) : all.with(id, state)
+    }
+    if (keyring === undefined) return all
+    for (const [id, { granter }] of all) {
+      if (!mayGive(keyring.directory, granter)) all = all.without(id)
+    }
+    return all
   }
 }
 

@@ -73,7 +73,7 @@ interface OneMerge {
 interface Merged extends MergedHeads, Pick<OneMerge, 'past'> {}
 
 /**
- * Moves the session to the merge. Throws `record_late`, `keyring_conflict`,
+ * Moves the session to the merge. Throws `record_after_revocation`, `keyring_conflict`,
  * `merge_held` or `permission_denied`; `change_too_large` if not even an ancestor of theirs is
  * small enough.
  */
@@ -207,7 +207,7 @@ async function mergeOnce(
   const { late, held } = await meet(heads, theirs, divergence)
   if (late.theirs.has(theirs.head.commit)) throw theirsLateError()
   // With the keyring in force: this device may have written before it knew of that keyring.
-  const newest = divergence.theirs.hasKeyring ? theirs : ours
+  const newest = divergence.theirs.keyrings.length > 0 ? theirs : ours
   checkMayMerge(newest, session.identity.deviceId)
   checkHeld(heads, newest, held)
   const time = session.nextTime()

@@ -4,11 +4,11 @@
 // has seen that can be told from a state. Changes nothing.
 
 import { equalBytes, toHex } from '../../bytes.ts'
-import { findRemoved } from '../../format/directory.ts'
-import { formatId } from '../../format/id.ts'
+import { findRemoved, isInForce } from '../../format/directory.ts'
+import { formatId, grantIdOf } from '../../format/id.ts'
 import type { Start } from '../../format/start.ts'
 import type { HeldAccess } from '../../keys/identity.ts'
-import { isInForce } from '../access/lateness.ts'
+import { decodeAt } from '../access/post-revocation.ts'
 import type { NewStart } from '../clone/start-fetch.ts'
 import type { History } from '../history/history.ts'
 import { findRecord } from '../history/known-commit.ts'
@@ -73,7 +73,7 @@ export function checkContains(
   const isAbove = seen !== undefined && seen.height >= start.state.height
   if (isAbove && !records.has(toHex(seen.record))) lacks('changes')
   if ([...ours.redacted].some((id) => !theirs.redacted.has(id))) lacks('redactions')
-  if (lacksRights(ours, theirs)) lacks('changes of members or grants')
+  if (lacksRights(ours, theirs, grantsSeen(session, history))) lacks('changes of members or grants')
   if (ours.settings.height > theirs.settings.height) lacks('settings')
   const device = findOlderDevice(ours, theirs)
   if (device !== undefined) lacks(`changes of ${formatId('device', device)}`)
@@ -82,15 +82,33 @@ export function checkContains(
   }
 }
 
-/** Whether a right that has ended here is in force there, or a grant is not known there. */
-function lacksRights(ours: Snapshot, theirs: Snapshot): boolean {
+/** Whether a right that has ended here is in force there. `known`: when grants seen here began. */
+function lacksRights(
+  ours: Snapshot,
+  theirs: Snapshot,
+  known: ReadonlyMap<string, number>,
+): boolean {
   const { directory } = theirs.keyring
   const removed = ours.keyring.directory.removed
   if (removed.some(({ deviceId }) => findRemoved(directory, deviceId) === undefined)) return true
-  return [...ours.grants].some(([grantId, { ended }]) => {
-    const grant = theirs.grants.get(grantId)
-    return grant === undefined || (ended && !grant.ended)
+  return [...theirs.grants].some(([grantId, { began }]) => {
+    return !ours.grants.has(grantId) && known.get(grantId) === began
   })
+}
+
+/** When each grant began that was active where this clone begins, or has begun since. */
+function grantsSeen(session: StoreSession, history: History): ReadonlyMap<string, number> {
+  const { beginning } = session
+  const seen = new Map<string, number>()
+  for (const [id, { began }] of beginning?.snapshot.grants ?? []) seen.set(id, began)
+  for (const { kind, oid, position } of history.commits) {
+    if (kind !== 'grants' || history.isBeginning(position)) continue
+    const { deviceId, grants, time } = decodeAt(session, oid).record
+    for (const row of grants) {
+      if (row.begins !== undefined) seen.set(grantIdOf(deviceId, row.key), time)
+    }
+  }
+  return seen
 }
 
 /** A device in force of which an older record is the newest one there. */

@@ -9,7 +9,7 @@ import {
   type Directory,
   findDevice,
   type RecoveryEntry,
-  type Role,
+  type MemberRole,
 } from '../../format/directory.ts'
 import { formatId } from '../../format/id.ts'
 import type { Oid } from '../../git/objects/object.ts'
@@ -86,7 +86,7 @@ export function lacksWholeError(error: unknown): unknown {
     'cancelled',
     'ref_conflict',
     'remote_moved',
-    'start_false',
+    'baseline_false',
   ]
   if (asTheyAre.includes(code)) return error
   return new StoreError(
@@ -129,7 +129,7 @@ export function grantOverError(): StoreError {
   )
 }
 
-export function waitsError(role: Role | undefined): StoreError {
+export function waitsError(role: MemberRole | undefined): StoreError {
   const now = role === undefined ? 'is no device of the store' : `is ${role} of the store`
   return new StoreError(
     'permission_denied',
@@ -150,7 +150,7 @@ export function leavesRedactionError(): StoreError {
 
 export function theirsLateError(): StoreError {
   return new StoreError(
-    'record_late',
+    'record_after_revocation',
     "The remote's newest change is by a removed device, or rests on one",
   )
 }

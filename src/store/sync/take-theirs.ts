@@ -4,11 +4,11 @@
 
 import { equalBytes } from '../../bytes.ts'
 import { assert } from '../../errors.ts'
+import { isInForce } from '../../format/directory.ts'
 import { formatId } from '../../format/id.ts'
 import type { NewObject, Oid } from '../../git/objects/object.ts'
 import { rowsMax } from '../../limits.ts'
 import { mayWrite, roleOf } from '../access/authority.ts'
-import { isInForce } from '../access/lateness.ts'
 import {
   decodeAt,
   differInRights,
@@ -79,7 +79,12 @@ export async function decideLeaving(
   const { isConflict, late, held } = await meetingOf(source, directories, divergence, signal)
   if (isConflict && !takes) throw keyringConflictError(source, divergence, false)
   const isLate = late.ours.has(ours.head.commit)
-  if (!isConflict && !isLate && !(takes && held.ours.length > 0)) return undefined
+  const { deviceId, grant } = session.identity
+  const role = roleOf(theirs, deviceId)
+  const mayMerge = mayWrite(role, 'change')
+  // A merge of two machines of the granter ends a grant without any record that does.
+  const isOver = grant !== undefined && !mayMerge
+  if (!isConflict && !isLate && !isOver && !(takes && held.ours.length > 0)) return undefined
   const { commits, kept, left } = await splitSide(source, tips, divergence, 'ours', signal)
   const leavesRedaction = left.some((oid) => {
     const { record } = decodeAt(source, oid)
@@ -88,11 +93,7 @@ export async function decideLeaving(
     )
   })
   if (leavesRedaction && !takes) throw leavesRedactionError()
-  const { deviceId } = session.identity
-  const role = roleOf(theirs, deviceId)
-  const mayMerge = mayWrite(role, 'change')
   if (!mayMerge && !takes && (kept.length > 0 || isAuthor(source, left, deviceId))) {
-    const { grant } = session.identity
     if (grant === undefined) throw waitsError(role)
     grant.isOver = true
     throw grantOverError()

@@ -4,7 +4,8 @@
 
 import { equalBytes, toHex } from '../../bytes.ts'
 import { type ErrorCode, StoreError } from '../../errors.ts'
-import { deviceIdOf, grantIdOf } from '../../format/id.ts'
+import { mayGive } from '../../format/directory.ts'
+import { grantIdOf } from '../../format/id.ts'
 import type {
   Start,
   StartDevice,
@@ -16,7 +17,7 @@ import type {
 } from '../../format/start.ts'
 import type { Oid, TreeEntry } from '../../git/objects/object.ts'
 import type { Identity } from '../../keys/identity.ts'
-import { isGrantInForce, readKeyringState, readSettingsState } from '../access/authority.ts'
+import { readKeyringState, readSettingsState } from '../access/authority.ts'
 import { checkIsInTime } from '../access/grants.ts'
 import { type Epochs, readCommitBytes, verifyDecodedCommit } from '../commits/decoded-commit.ts'
 import { beforeBeginning } from '../history/beginning-entry.ts'
@@ -50,7 +51,7 @@ interface StartSource {
 }
 
 /**
- * The state that a start describes. Throws `start_malformed`, `tree_mismatch` or a commit's code.
+ * The state that a start describes. Throws `baseline_malformed`, `tree_mismatch` or a commit's code.
  */
 export function* beginningOf(
   source: StartSource,
@@ -70,7 +71,7 @@ export function* floorOf(source: StartSource, start: Start): Generator<undefined
     keyring: floor.keyring ?? state.keyring,
     settings: floor.settings ?? state.settings,
     devices: overlaid(state.devices, floor.devices, ({ deviceId: id }) => id),
-    grants: overlaid(state.grants, floor.grants, ({ key }) => toHex(key)),
+    grants: overlaid(state.grants, floor.grants, ({ granter, key }) => granter + toHex(key)),
     memories: overlaid(state.memories, floor.memories, ({ memoryId }) => memoryId),
   }
   const snapshot = yield* snapshotOf(source, start, merged)
@@ -80,20 +81,21 @@ export function* floorOf(source: StartSource, start: Start): Generator<undefined
 /** Throws `grant_expired` unless the grant of an identity holds at a state, at a time. */
 export function checkGranted(
   { grants, keyring, devices }: Pick<Snapshot, 'grants' | 'keyring' | 'devices'>,
-  { deviceId, grant: held }: Identity,
+  { deviceId }: Identity,
   time: number,
 ): void {
   const grant = grants.get(deviceId)
-  if (held === undefined || grant === undefined) {
-    throw refused(
-      'grant_expired',
-      'The store does not know the grant: the device that gave it has not synced since',
-    )
-  }
-  checkIsInTime(grant, time)
-  const isHis = grant.granter === deviceIdOf(held.granterKey)
-  if (isHis && isGrantInForce({ keyring, devices }, grant)) return
-  throw refused('grant_expired', 'The grant has ended, or the device that gave it was removed')
+  // A baseline may name a grant that the members and devices which it describes do not allow.
+  const isActive =
+    grant !== undefined &&
+    mayGive(keyring.directory, grant.granter) &&
+    devices.get(grant.granter)?.forked !== true
+  if (isActive) return checkIsInTime(grant, time)
+  throw refused(
+    'grant_expired',
+    'The grant is not active: it has ended, the device that gave it may not give any more, or that ' +
+      'device has not synced since',
+  )
 }
 
 function* snapshotOf(
@@ -154,8 +156,8 @@ function deviceState({ deviceId, value }: StartDevice): readonly [string, Device
   return value === undefined ? [] : [[deviceId, { ...value, time: 0 }]]
 }
 
-function grantState({ key, value }: StartGrant): readonly [string, GrantState][] {
-  return value === undefined ? [] : [[grantIdOf(key), { ...value, key }]]
+function grantState({ granter, key, value }: StartGrant): readonly [string, GrantState][] {
+  return value === undefined ? [] : [[grantIdOf(granter, key), { ...value, granter, key }]]
 }
 
 /** The rows of a start, with the blobs of the tree, which must have exactly the live ones. */

@@ -4,13 +4,14 @@
 
 import { assert } from '../../errors.ts'
 import type { RecordKind } from '../../format/change-record.ts'
+import { mayGive } from '../../format/directory.ts'
 import { grantIdOf } from '../../format/id.ts'
 import { decodeKeyring } from '../../format/keyring.ts'
 import { bringsKeyring } from '../../format/record-rules.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { readKeyringState, readSettingsState } from '../access/authority.ts'
 import { decodeCommit, type DecodedCommit, readCommitBytes } from '../commits/decoded-commit.ts'
-import { forkedState, lesserTerms } from '../commits/divergence.ts'
+import { forkedState } from '../commits/divergence.ts'
 import { createdOf } from '../history/beginning-entry.ts'
 import type { CommitEntry } from '../history/history-rows.ts'
 import type { History, HistorySource } from '../history/history.ts'
@@ -38,8 +39,9 @@ export function* snapshotAt(
   const kidOf = yield* sealedUnder(source, history, position)
   const blobs = yield* blobsOf(source, last)
   const memories = yield* currentVersions(history, position, blobs, kidOf)
-  const devices = SharedMap.of(yield* deviceStates(source, history, position))
-  const grants = SharedMap.of(yield* grantStates(source, history, position))
+  const states = yield* deviceStates(source, history, position)
+  const devices = SharedMap.of(states)
+  const grants = SharedMap.of(yield* grantStates(source, history, position, states))
   const redacted = new Set(history.beginning?.redacted)
   for (const { redacts } of history.commits.range(0, position + 1)) {
     for (const versionId of redacts) redacted.add(versionId)
@@ -132,28 +134,62 @@ function* currentVersions(
   return memories
 }
 
-/** A grant that was begun twice was begun on two sides, and so has ended (FORMAT §12). */
+/** A commit that begins a grant, ends some by a row, or ends some as a keyring (FORMAT §12). */
+interface GrantEvent {
+  readonly commit: CommitEntry
+  readonly begins: readonly (readonly [grantId: string, state: GrantState])[]
+  readonly ends: (grantId: string, state: GrantState) => boolean
+}
+
+/** The grants of which every record that ends them is in the past of the record that begins them. */
 function* grantStates(
   source: HistorySource,
   history: History,
   position: number,
+  devices: ReadonlyMap<string, DeviceState>,
 ): Generator<undefined, ReadonlyMap<string, GrantState>> {
-  const states = new Map(history.beginning?.grants)
+  const events: GrantEvent[] = []
   for (const commit of history.commits.range(0, position + 1)) {
     yield
-    if (commit.kind !== 'grants') continue
-    for (const { key, begins } of decode(source, commit).record.grants) {
-      const id = grantIdOf(key)
-      const known = states.get(id)
-      const begun = begins && { ...begins, key, granter: commit.deviceId, ended: false }
-      if (known === undefined) {
-        if (begun !== undefined) states.set(id, begun)
-      } else {
-        states.set(id, { ...(begun ? lesserTerms(known, begun) : known), ended: true })
-      }
+    const event = grantEvent(source, history, commit)
+    if (event !== undefined) events.push(event)
+  }
+  const active = new Map<string, GrantState>()
+  for (const { commit, begins } of events) {
+    for (const [grantId, state] of begins) {
+      yield
+      if (devices.get(state.granter)?.forked === true) continue
+      const enders = events.filter((event) => event.commit !== commit && event.ends(grantId, state))
+      const isPast = enders.length === 0 ? undefined : history.pastOf(commit)
+      if (enders.every((ender) => isPast?.(ender.commit.position))) active.set(grantId, state)
     }
   }
-  return states
+  return active
+}
+
+function grantEvent(
+  source: HistorySource,
+  history: History,
+  commit: CommitEntry,
+): GrantEvent | undefined {
+  if (history.isBeginning(commit.position)) {
+    return { commit, begins: [...(history.beginning?.grants ?? [])], ends: () => false }
+  }
+  if (bringsKeyring(commit.kind)) {
+    const decoded = decode(source, commit)
+    const oid = entryOf(source, decoded, 'keyring')
+    const { directory } = readKeyringState(source, oid, decoded.hash)
+    return { commit, begins: [], ends: (_, { granter }) => !mayGive(directory, granter) }
+  }
+  if (commit.kind !== 'grants') return undefined
+  const { deviceId: granter, time: began } = commit
+  const { grants } = decode(source, commit).record
+  const ended = new Set(grants.flatMap((row) => (row.begins === undefined ? [row.grantId] : [])))
+  const begins = grants.flatMap((row): GrantEvent['begins'] => {
+    if (row.begins === undefined) return []
+    return [[grantIdOf(granter, row.key), { ...row.begins, key: row.key, granter, began }]]
+  })
+  return { commit, begins, ends: (grantId) => ended.has(grantId) }
 }
 
 /** The newest record of each device; a forked one (FORMAT §8.2) has more than one. */

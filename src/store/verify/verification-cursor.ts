@@ -160,8 +160,8 @@ export class VerificationCursor implements Cursor {
 function commitsOf(nodes: readonly Node[]): readonly SideCommit<Node>[] {
   return inOrder(nodes).map((node) => {
     const { side, keyring } = node.own
-    const bringsKeyring = keyring !== undefined
-    return Object.assign({ key: node, parents: node.parents, bringsKeyring }, side)
+    const directory = keyring?.directory
+    return Object.assign({ key: node, parents: node.parents, directory }, side)
   })
 }
 
@@ -206,13 +206,14 @@ function touchedBy(nodes: readonly Node[]): Touched {
   for (const { own } of nodes) {
     for (const memoryId of own.memories.keys()) memories.add(memoryId)
     for (const deviceId of own.devices.keys()) devices.add(deviceId)
-    for (const [grantId, { ended }] of own.grants) if (!ended) begun.add(grantId)
+    for (const [grantId, state] of own.grants) if (state !== undefined) begun.add(grantId)
   }
   return {
     memories,
     devices,
     begun,
-    hasKeyring: nodes.some(({ own }) => own.keyring !== undefined),
+    ended: new Set(nodes.flatMap(({ own }) => own.side.ends)),
+    directories: nodes.flatMap(({ own }) => own.keyring?.directory ?? []),
   }
 }
 

@@ -24,7 +24,6 @@ import {
   beforeGenesis,
   type CommitEffect,
   type DeviceState,
-  type GrantState,
   type Head,
   type KeyringState,
   lastRecords,
@@ -46,8 +45,8 @@ export interface OwnPart extends Pick<CommitEffect, 'memories' | 'keyring' | 'se
   readonly side: Pick<SideCommit<unknown>, 'author' | 'isOwners' | 'ends'>
   /** The author, and the devices that the commit shows to be forked. */
   readonly devices: ReadonlyMap<string, DeviceState>
-  /** Those that it begins or ends, and shows to have ended. */
-  readonly grants: ReadonlyMap<string, GrantState>
+  /** Those that it begins, and undefined for those that it ends or shows to have ended. */
+  readonly grants: CommitEffect['grants']
 }
 
 /** The result of verifying a commit, with the snapshot after it. */
@@ -93,7 +92,10 @@ function* verifyInOrder(
   checkPosition(snapshot, commit, merging)
   checkKeyring(snapshot, commit, before, merging)
   if (merging?.isLate === true) {
-    refuse('record_late', 'A parent of a merge is of a device that was removed, or rests on one')
+    refuse(
+      'record_after_revocation',
+      'A parent of a merge is of a device that was removed, or rests on one',
+    )
   }
   if (record.kind === 'genesis') checkStoreId(context, commit)
   const keyring = yield* readKeyring(context, commit)
@@ -113,7 +115,7 @@ function* verifyInOrder(
   const authors = authorState(commit.record, commit.hash)
   const forked = [...(merging?.other.devices ?? [])].filter(([, state]) => state.forked)
   const devices = merging === undefined ? authors : new Map([...forked, ...authors])
-  const ended = [...(merging?.other.grants ?? [])].filter(([, state]) => state.ended)
+  const ended = [...(merging?.other.grants ?? [])].filter(([, state]) => state === undefined)
   const grants = new Map([...ended, ...begun])
   const side = sideOf(record, past)
   const own = { side, memories, devices, grants, keyring, settings }
@@ -124,11 +126,14 @@ function* verifyInOrder(
 function stateBefore(
   snapshot: Snapshot,
   merging: Merging | undefined,
-): Pick<GrantsPast, 'grantOf' | 'deviceOf'> {
+): Omit<GrantsPast, 'directory'> {
   const { devices, grants } = snapshot
+  const changed = merging?.other.grants
   return {
     deviceOf: (id) => merging?.other.devices.get(id) ?? devices.get(id),
-    grantOf: (id) => merging?.other.grants.get(id) ?? grants.get(id),
+    grantOf: (id) => (changed?.has(id) === true ? changed.get(id) : grants.get(id)),
+    // Only a record of kind 6 asks, which is no merge.
+    activeGrants: () => grants.values(),
   }
 }
 

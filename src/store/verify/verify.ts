@@ -282,6 +282,7 @@ const unknownKeyring: KeyringState = {
     removed: [],
     recovery: [],
     quota: 0,
+    givers: 'owners and writers',
     founderRandom: undefined,
   },
 }

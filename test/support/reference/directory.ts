@@ -32,6 +32,9 @@ export interface PublicKeys {
   readonly kemKey: Uint8Array
 }
 
+/** The devices that may give grants: 1 owners and writers, 2 owners alone. */
+export type Givers = 1 | 2
+
 /** 1 an owner, or as founder, 2 a recovery key, 3 a passphrase. */
 export type Grade = 1 | 2 | 3
 
@@ -82,6 +85,7 @@ export interface Directory {
   readonly devices: readonly Device[]
   readonly removed: readonly RemovedDevice[]
   readonly recoveries: readonly RecoveryEntry[]
+  readonly givers: Givers
   /** How many active devices there may be that a passphrase has admitted. */
   readonly quota: number
   /** 32 bytes in number 0, else undefined. */
@@ -92,8 +96,10 @@ export interface Directory {
 export function encodeDirectory(directory: Directory): Uint8Array {
   const { number, previous, devices, removed, recoveries, quota } = directory
   return concat(
-    u8(2),
+    u8(1),
     u8(previous === undefined ? 0 : 1),
+    u8(directory.givers),
+    u8(0),
     ...[devices, removed, recoveries].map((list) => u16(list.length)),
     u16(quota),
     u64(number),
@@ -126,14 +132,16 @@ function encodeRecovery(entry: RecoveryEntry): Uint8Array {
 
 /** Hash of a directory, as hex. */
 export function directoryHash(seed: string, directory: Directory): string {
-  return toHex(H(label('GLK1/directory/v2'), fromHex(seed), encodeDirectory(directory)))
+  return toHex(H(label('GLK1/directory/v1'), fromHex(seed), encodeDirectory(directory)))
 }
 
 /** Padded plaintext to directory; else `keyring_malformed` or `envelope_padding`. */
 export function decodeDirectory(padded: Uint8Array): Directory {
   const reader = new Reader(padded, 'keyring_malformed')
-  ensure(reader.u8() === 2, 'upgrade_required', 'The directory has another version')
+  ensure(reader.u8() === 1, 'upgrade_required', 'The directory has another version')
   const previousCount = reader.u8()
+  const givers = readGivers(reader)
+  ensure(reader.u8() === 0, 'keyring_malformed', 'A reserved byte is set')
   const deviceCount = readCount(reader, 250)
   const removedCount = readCount(reader, 16_384)
   const recoveryCount = readCount(reader, 65)
@@ -150,7 +158,13 @@ export function decodeDirectory(padded: Uint8Array): Directory {
   const lists = { devices, removed, recoveries }
   checkIds(lists)
   checkKinds(recoveries)
-  return { number, previous, ...lists, quota, founderRandom }
+  return { number, previous, ...lists, givers, quota, founderRandom }
+}
+
+function readGivers(reader: Reader): Givers {
+  const givers = reader.u8()
+  if (givers === 1 || givers === 2) return givers
+  return refuse('keyring_malformed', 'Who may give grants is unknown')
 }
 
 function readCount(reader: Reader, most: number): number {
@@ -270,12 +284,24 @@ function findRecovery(
   return recoveries.find((r) => recoveryIdOf(r.slotId, r.signingKey) === authorId)
 }
 
-export function roleIn(directory: Directory | undefined, deviceId: string): string | undefined {
-  return directory?.devices.find((device) => device.deviceId === deviceId)?.role
+/** The parts of a directory that tell who may write and who may give grants. */
+export interface Rights {
+  readonly devices: readonly Pick<Device, 'deviceId' | 'role'>[]
+  readonly givers: Givers
 }
 
-/** §7.4, "in force". */
-export function isInForce(directory: Directory | undefined, deviceId: string): boolean {
-  const role = roleIn(directory, deviceId)
+export function roleIn(rights: Rights | undefined, deviceId: string): Role | undefined {
+  return rights?.devices.find((device) => device.deviceId === deviceId)?.role
+}
+
+/** §7.2, "in force". */
+export function isInForce(rights: Rights | undefined, deviceId: string): boolean {
+  const role = roleIn(rights, deviceId)
   return role === 'owner' || role === 'writer'
+}
+
+/** §7.2, "may give". */
+export function mayGive(rights: Rights, deviceId: string): boolean {
+  const isOwner = roleIn(rights, deviceId) === 'owner'
+  return isInForce(rights, deviceId) && (rights.givers === 1 || isOwner)
 }

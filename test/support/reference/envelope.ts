@@ -16,7 +16,7 @@ const typeNumbers = {
   directory: 7,
   archive: 8,
   wrap: 9,
-  start: 10,
+  baseline: 10,
 } as const
 
 export type EnvelopeType = keyof typeof typeNumbers
@@ -61,8 +61,9 @@ export function wrapContext(seed: string, grantId: string, kid: string): Uint8Ar
   return fromHex(seed + grantId + kid)
 }
 
-export function startContext(seed: string, before: Uint8Array): Uint8Array {
-  return concat(fromHex(seed), H(before))
+/** `beginning` are the 40 bytes that begin the file of the baseline. */
+export function baselineContext(seed: string, beginning: Uint8Array): Uint8Array {
+  return concat(fromHex(seed), H(beginning))
 }
 
 // §3.2

@@ -1,15 +1,16 @@
 // FORMAT §1.7, §12: the text of a grant, and the keys that it and a device's local secret give.
 
+import { grantIdOf } from './active-grants.ts'
 import { concat, fromHex, label, toHex, u32 } from './bytes.ts'
-import { grantIdOf } from './grants.ts'
 import { keyedH, subkey } from './hash.ts'
-import { checksum, readTyped, toBase32, type TypedForm } from './identity.ts'
+import { checksum, deviceIdOf, readTyped, toBase32, type TypedForm } from './identity.ts'
+import { refNameKey } from './keys.ts'
 import { publicKeyOf } from './signature.ts'
 
 export interface GrantText {
   readonly storeId: string
   readonly granterKey: string
-  /** Under which the granter keeps wraps and starts. */
+  /** Under which the granter keeps wraps and baselines. */
   readonly name: string
   readonly secret: Uint8Array
 }
@@ -32,12 +33,14 @@ export function parseGrantText(text: string): GrantText {
   }
 }
 
-export function grantName(localSecret: Uint8Array, storeId: string): string {
-  return toHex(keyedH(localSecret, label('GLK1/grant-name/v1'), fromHex(storeId))).slice(0, 32)
+/** The name of a device's refs, from the C of the store's first epoch. */
+export function refName(firstContent: Uint8Array, deviceId: string): string {
+  const hash = keyedH(refNameKey(firstContent), label('GLK1/ref-name/v1'), fromHex(deviceId))
+  return toHex(hash).slice(0, 32)
 }
 
 export function grantSecret(localSecret: Uint8Array, storeId: string, number: number): Uint8Array {
-  return keyedH(localSecret, label('GLK1/grant/v1'), fromHex(storeId), u32(number))
+  return keyedH(localSecret, label('GLK1/grant-secret/v1'), fromHex(storeId), u32(number))
 }
 
 export interface GrantKeys {
@@ -48,10 +51,11 @@ export interface GrantKeys {
   readonly localSecret: Uint8Array
 }
 
-export function grantKeys(secret: Uint8Array, storeId: string): GrantKeys {
+export function grantKeys({ storeId, granterKey, secret }: Omit<GrantText, 'name'>): GrantKeys {
   const root = keyedH(secret, label('GLK1/grant-root/v1'), fromHex(storeId))
   const at = (id: number): Uint8Array => subkey(root, id, 'GLK1grnt')
   const [wrapKey, signingSeed, wrapSaltKey, localSecret] = [at(1), at(2), at(3), at(4)]
-  const grantId = grantIdOf(toHex(publicKeyOf(signingSeed)))
+  const granter = deviceIdOf(fromHex(granterKey))
+  const grantId = grantIdOf(granter, toHex(publicKeyOf(signingSeed)))
   return { grantId, signingSeed, wrapKey, wrapSaltKey, localSecret }
 }

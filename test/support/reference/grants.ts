@@ -1,99 +1,48 @@
 // FORMAT §12: who may begin and end grants, and what their holders may write.
 
-import { fromHex, label, toHex } from './bytes.ts'
-import { type Directory, isInForce, roleIn } from './directory.ts'
-import { H } from './hash.ts'
+import { type ActiveGrant, type ActiveGrants, begunBy } from './active-grants.ts'
+import { mayGive, type Rights, roleIn } from './directory.ts'
 import type { ChangeRecord } from './record.ts'
 import { ensure, refuse } from './refusal.ts'
 
-/** A grant that was begun in the causal past. */
-export interface GrantState {
-  readonly key: string
-  readonly granter: string
-  readonly role: 'writer' | 'reader'
-  readonly notAfter: number
-  readonly ended: boolean
-  /** The hash of the record that begins it. */
-  readonly begin: string
-}
+const activeMax = 1024
+const dayMs = 24 * 60 * 60 * 1000
 
-export type Grants = ReadonlyMap<string, GrantState>
-
-export function grantIdOf(key: string): string {
-  return toHex(H(label('GLK1/grant/v1'), fromHex(key))).slice(0, 32)
-}
-
-/** Those of a kind 6 record, after it. */
-export function applyGrants(
-  before: Grants,
-  record: ChangeRecord,
-  hash: string,
-  directory: Directory,
-): Grants {
-  const grants = new Map(before)
-  const { deviceId: author } = record
-  const entries = [...directory.devices, ...directory.recoveries]
-  const used = new Set(entries.map(({ signingKey }) => toHex(signingKey)))
-  for (const { key, ends, role, notAfter } of record.grants) {
-    const id = grantIdOf(key)
-    const known = before.get(id)
-    if (ends) {
-      if (known === undefined) return refuse('grant_foreign', 'No such grant was begun')
-      const mayEnd = known.granter === author || roleIn(directory, author) === 'owner'
-      ensure(mayEnd, 'grant_foreign', 'Another device gave the grant')
-      ensure(!known.ended, 'grant_ended', 'The grant has ended before')
-      grants.set(id, { ...known, ended: true })
-    } else {
-      ensure(known === undefined && !used.has(key), 'grant_known', 'The key is not a new one')
-      if (role === undefined) return refuse('record_rows', 'A grant has a role')
-      grants.set(id, { key, granter: author, role, notAfter, ended: false, begin: hash })
-    }
+/** That the author of a kind 6 record may begin and end what its rows say. */
+export function checkGrantRows(before: ActiveGrants, record: ChangeRecord, rights: Rights): void {
+  const { deviceId: author, grants } = record
+  const begun = begunBy(record)
+  const gives = begun.size === 0 || mayGive(rights, author)
+  ensure(gives, 'record_role', 'The author may not give grants')
+  for (const id of begun.keys()) {
+    ensure(!before.has(id), 'grant_known', 'The grant is active')
   }
-  return grants
+  const after = new Map([...before, ...begun])
+  for (const row of grants) {
+    if (!row.ends) continue
+    const grant = before.get(row.grantId)
+    if (grant === undefined) return refuse('grant_ended', 'No such grant is active')
+    const mayEnd = grant.granter === author || roleIn(rights, author) === 'owner'
+    ensure(mayEnd, 'grant_foreign', 'Another device gave the grant')
+    after.delete(row.grantId)
+  }
+  const own = [...after.values()].filter(({ granter }) => granter === author)
+  const fits = begun.size === 0 || own.length <= activeMax
+  ensure(fits, 'grant_limit', 'A device has at most 1,024 active grants')
 }
 
-/** That the holder of a grant may write this record. */
-export function checkGrantAuthor(
-  record: ChangeRecord,
-  grant: GrantState,
-  directory: Directory,
-  isForked: boolean,
-): void {
+/** The grant by whose key a record is signed, which its author's id names. */
+export function checkGrantAuthor(record: ChangeRecord, before: ActiveGrants): ActiveGrant {
+  const grant = before.get(record.deviceId)
+  if (grant === undefined) return refuse('record_device', 'The author is no active member')
   const changes = record.kind === 'change' && grant.role === 'writer'
-  ensure(changes, 'record_role', 'The holder of a grant changes memories alone')
-  ensure(record.sequence === 0, 'record_sequence', 'A grant uses sequence 0')
-  const runs = !grant.ended && record.time <= grant.notAfter
-  ensure(runs, 'grant_ended', 'The grant has ended')
-  const stands = isInForce(directory, grant.granter) && !isForked
-  ensure(stands, 'record_device', 'The granter may not write any more')
-}
-
-interface Side {
-  readonly hash: string
-  readonly past: { readonly grants: Grants }
-}
-
-/** What either parent has ended, and what both have begun apart, has ended. */
-export function joinGrants(
-  first: Side,
-  second: Side,
-  isWithin: (hash: string, tip: string) => boolean,
-): Grants {
-  const grants = new Map(first.past.grants)
-  for (const [id, b] of second.past.grants) {
-    const a = grants.get(id)
-    const apart =
-      a !== undefined && !isWithin(a.begin, second.hash) && !isWithin(b.begin, first.hash)
-    const terms = apart ? lesser(a, b) : (a ?? b)
-    grants.set(id, { ...terms, ended: a?.ended === true || b.ended || apart })
-  }
-  return grants
-}
-
-/** By granter, role, not after. */
-function lesser(a: GrantState, b: GrantState): GrantState {
-  const numbers = { writer: 2, reader: 3 }
-  if (a.granter !== b.granter) return a.granter < b.granter ? a : b
-  const byRole = numbers[a.role] - numbers[b.role]
-  return (byRole || a.notAfter - b.notAfter) <= 0 ? a : b
+  ensure(
+    changes,
+    'record_role',
+    'Only the holder of a writing grant writes, and changes memories only',
+  )
+  ensure(record.time <= grant.notAfter, 'grant_ended', 'The grant runs no longer')
+  const isLater = record.time >= grant.began - dayMs
+  ensure(isLater, 'grant_time', 'The record says to be more than a day older than the grant')
+  return grant
 }

@@ -41,7 +41,7 @@ export function seedOf(founderKey: Uint8Array, founderRandom: Uint8Array): strin
 
 /** The id of the store whose genesis record has this hash. */
 export function storeIdOf(genesis: string): string {
-  return toHex(H(label('GLK1/store/v2'), fromHex(genesis))).slice(0, 32)
+  return toHex(H(label('GLK1/store/v1'), fromHex(genesis))).slice(0, 32)
 }
 
 export function deviceIdOf(publicKey: Uint8Array): string {

@@ -2,7 +2,7 @@
 // is made again to be checked. Slots, archives and the directory have files of their own.
 
 import { openArchives, sealAuditArchive, sealContentArchive } from './archives.ts'
-import { concat, equal, fromHex, Reader, toHex, u16, u32, u64, u8, utf8, zeros } from './bytes.ts'
+import { concat, equal, fromHex, Reader, u16, u32, u64, u8, utf8, zeros } from './bytes.ts'
 import { decodeDirectory, type Directory, encodeDirectory } from './directory.ts'
 import {
   directoryContext,
@@ -27,7 +27,7 @@ import {
 } from './slots.ts'
 
 const keyringBytesMax = 4 * 1024 * 1024
-const slotsMax = 516
+const slotsMax = 513
 /** 64 bytes of plaintext, padded to 512. */
 const slotEnvelopeLength = 608
 const passphrasePrefixLength = 40
@@ -50,7 +50,7 @@ const publicLengths = { 1: ciphertextLength, 2: passphrasePrefixLength + ciphert
 export function encodeKeyring(keyring: Keyring): Uint8Array {
   const { kid, seed, slots, directoryNumber } = keyring
   const ids = concat(fromHex(kid), fromHex(seed), u64(directoryNumber))
-  const header = concat(utf8('GLKK'), u8(2), u8(0), u16(slots.length), ids)
+  const header = concat(utf8('GLKK'), u8(1), u8(0), u16(slots.length), ids)
   const bodies = slots.map((slot) => {
     const body = slotBody(slot)
     return concat(u8(slot.type), u8(0), u16(body.length), body)
@@ -64,7 +64,7 @@ export function decodeKeyring(bytes: Uint8Array): Keyring {
   ensure(bytes.length <= keyringBytesMax, 'keyring_malformed', 'A keyring has at most 4 MiB')
   const reader = new Reader(bytes, 'keyring_malformed')
   ensure(equal(reader.raw(4), utf8('GLKK')), 'keyring_malformed', 'This is not a keyring')
-  ensure(reader.u8() === 2, 'upgrade_required', 'The keyring has another version')
+  ensure(reader.u8() === 1, 'upgrade_required', 'The keyring has another version')
   ensure(reader.u8() === 0, 'keyring_malformed', 'A reserved byte is set')
   const slotCount = reader.u16()
   ensure(slotCount <= slotsMax, 'keyring_malformed', 'A keyring has at most 513 slots')
@@ -97,17 +97,11 @@ function checkSlots(slots: readonly Slot[]): void {
   const orders = slots.map(slotOrder)
   const ascending = orders.every((order, i) => i === 0 || order > (orders[i - 1] ?? ''))
   ensure(ascending, 'keyring_malformed', 'The slots do not ascend')
-  const passphrases = slots.filter((slot) => slot.type === 2).map(slotIdOf)
-  const distinct = new Set(passphrases).size === passphrases.length
-  ensure(distinct, 'keyring_malformed', 'Two slots have one id')
-  ensure(passphrases.length <= 4, 'keyring_malformed', 'There are at most four passphrase slots')
+  const passphrases = slots.filter((slot) => slot.type === 2)
+  ensure(passphrases.length <= 1, 'keyring_malformed', 'There is at most one passphrase slot')
   const others = slots.length - passphrases.length
   const padded = others >= 4 && Number.isInteger(Math.log2(others))
   ensure(padded, 'keyring_malformed', 'The slots of type 1 are not padded to 4, 8, 16, …')
-}
-
-function slotIdOf({ publicBytes }: Slot): string {
-  return toHex(publicBytes.slice(0, 16))
 }
 
 /** Every envelope carries the keyring's kid. */

@@ -31,9 +31,10 @@ export function auditorEpoch(seed: string, audit: Uint8Array, contentHash: Uint8
 }
 
 const auditSubkeys = { record: 1, directory: 3, archive: 5 } as const
-const contentSubkeys = { memory: 1, detail: 2, settings: 3, archive: 5, start: 7 } as const
+const contentSubkeys = { memory: 1, detail: 2, settings: 3, archive: 5, baseline: 7 } as const
 const saltSubkey = 4
 const slotSubkey = 6
+const refNameSubkey = 9
 const context = 'GLK1keys'
 
 /** The subkeys of A. */
@@ -64,6 +65,11 @@ export function auditorSlotKey(epoch: Epoch): Uint8Array {
 export function slotSeedKey({ content }: Epoch): Uint8Array {
   if (content === undefined) return refuse('permission_denied', 'An auditor makes no such slot')
   return subkey(content, slotSubkey, context)
+}
+
+/** The key of the names of refs (§12), from the C of the first epoch. */
+export function refNameKey(content: Uint8Array): Uint8Array {
+  return subkey(content, refNameSubkey, context)
 }
 
 /** The Ed25519 seed of the epoch's group signature. */

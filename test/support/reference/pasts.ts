@@ -2,8 +2,8 @@
 // side by side. Everything is worked out from the document's definitions: ancestry is asked for
 // record by record.
 
-import { type Directory, isInForce, roleIn } from './directory.ts'
-import { grantIdOf, type Grants, joinGrants } from './grants.ts'
+import { begunBy, endsGrant, type GrantHistory, type GrantRecord } from './active-grants.ts'
+import { type Directory, isInForce, type Rights, roleIn } from './directory.ts'
 import type { Epoch } from './keys.ts'
 import type { ChangeRecord } from './record.ts'
 import { ensure } from './refusal.ts'
@@ -38,7 +38,6 @@ export interface Past {
   /** cur: memory to its newest version. */
   readonly current: ReadonlyMap<string, string>
   readonly devices: ReadonlyMap<string, DeviceState>
-  readonly grants: Grants
   readonly keyring: KeyringState | undefined
   readonly settings: SettingsPlace | undefined
 }
@@ -46,7 +45,6 @@ export interface Past {
 export const emptyPast: Past = {
   current: new Map(),
   devices: new Map(),
-  grants: new Map(),
   keyring: undefined,
   settings: undefined,
 }
@@ -54,9 +52,26 @@ export const emptyPast: Past = {
 /** Records by hash, each with its parents' hashes. */
 export class Ancestry {
   readonly #records: Map<string, ChangeRecord> = new Map()
+  readonly #grants: Map<string, GrantRecord> = new Map()
+  readonly #granters: Map<string, string> = new Map()
 
-  add(hash: string, record: ChangeRecord): void {
+  /** `rights` are those of the directory that the record brings, if it does. */
+  add(hash: string, record: ChangeRecord, rights: Rights | undefined): void {
+    const { parents, deviceId, time, grants } = record
     this.#records.set(hash, record)
+    this.#grants.set(hash, { parents, deviceId, time, grants, rights })
+    for (const [id, { granter }] of begunBy(record)) this.#granters.set(id, granter)
+  }
+
+  /** What bears on grants. */
+  get grants(): GrantHistory {
+    return this.#grants
+  }
+
+  /** Whether a record ends the grant with this id (§12). */
+  endsGrant(hash: string, id: string): boolean {
+    const [record, granter] = [this.#grants.get(hash), this.#granters.get(id)]
+    return record !== undefined && granter !== undefined && endsGrant(record, id, granter)
   }
 
   get(hash: string): ChangeRecord {
@@ -108,8 +123,9 @@ export function joinPasts(
   const keyring = laterKeyring(both, ancestry)
   const { directory } = keyring
   for (const [own, other] of [both, [second, first] as const]) {
-    const late = lateOf(own, other, directory, ancestry)
-    ensure(!late.has(own.hash), 'record_late', 'A parent is late')
+    const after = afterRevocation(own, other, directory, ancestry)
+    const stands = !after.has(own.hash)
+    ensure(stands, 'record_after_revocation', 'A parent is after the revocation of its author')
   }
   const needsOwner = [both, [second, first] as const].some(([own, other]) => {
     return hasLostOwners(own, other, directory, ancestry)
@@ -117,8 +133,7 @@ export function joinPasts(
   const memories = joinMemories(both, versions, ancestry)
   const devices = joinDevices(both, ancestry)
   const settings = [first.past.settings, second.past.settings].toSorted(byHeight).at(-1)
-  const grants = joinGrants(first, second, (hash, tip) => ancestry.isWithin(hash, tip))
-  const past = { current: memories.current, devices, grants, keyring, settings }
+  const past = { current: memories.current, devices, keyring, settings }
   return { past, open: memories.open, needsOwner }
 }
 
@@ -134,27 +149,24 @@ function laterKeyring([first, second]: Both, ancestry: Ancestry): KeyringState {
   return a
 }
 
-/** §7.4: the late records of a side, found from the oldest on. */
-function lateOf(
+/** §7.4: the records of a side that are after revocation, found from the oldest on. */
+function afterRevocation(
   parent: Parent,
   other: Parent,
   directory: Directory,
   ancestry: Ancestry,
 ): ReadonlySet<string> {
   const before = parent.past.keyring?.directory
-  const late = new Set<string>()
-  const ends = sideOf(other, parent, ancestry).flatMap((hash) => ancestry.get(hash).grants)
-  const endedApart = new Set(ends.filter((row) => row.ends).map(({ key }) => grantIdOf(key)))
-  const isLost = (deviceId: string): boolean =>
-    isInForce(before, deviceId) && !isInForce(directory, deviceId)
+  const otherSide = sideOf(other, parent, ancestry)
+  const after = new Set<string>()
   for (const hash of sideOf(parent, other, ancestry)) {
-    const { kind, deviceId, parents } = ancestry.get(hash)
-    if (kind === 'keyring' || isInForce(directory, deviceId)) continue
-    const granter = parent.past.grants.get(deviceId)?.granter ?? deviceId
-    const isEnded = endedApart.has(deviceId) || isLost(granter)
-    if (isEnded || parents.some((each) => late.has(each))) late.add(hash)
+    const { kind, deviceId: author, parents } = ancestry.get(hash)
+    if (kind === 'keyring' || isInForce(directory, author)) continue
+    const hasEnded =
+      isInForce(before, author) || otherSide.some((each) => ancestry.endsGrant(each, author))
+    if (hasEnded || parents.some((each) => after.has(each))) after.add(hash)
   }
-  return late
+  return after
 }
 
 /** §7.4: whether a side has records that only owners write, by a former owner. */

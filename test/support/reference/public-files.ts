@@ -9,26 +9,30 @@ export const readmeFile: Uint8Array = utf8(`# gitlocket store
 This repository is the memory of AI agents, encrypted and signed. Without a key it
 shows only opaque names, sizes and the number of changes.
 
-Do not edit, merge or rebase it with git: changes that gitlocket did not sign are
-refused. \`git clone\`, \`git fetch\`, \`git fsck\` and \`git verify-commit\` do not change
-what it says. In a directory that somebody else has made, git runs the programs that
-its configuration names: clone it first.
+Do not edit, merge or rebase it with git: gitlocket refuses changes that it did not
+sign. \`git clone\`, \`git fetch\`, \`git fsck\` and \`git verify-commit\` are safe, as they
+change nothing in it. If another person made this directory, clone it before you use
+git in it: git runs programs that the configuration of a repository names.
 
-To read it: https://www.npmjs.com/package/gitlocket
+To read it: https://gitlocket.dev
 `)
 
 export function storeFile(storeId: string): Uint8Array {
-  return utf8(`{"format":"gitlocket/1","store":"${formatId('store', storeId)}"}\n`)
+  return utf8(`{"format":"gitlocket-store/1","store":"${formatId('store', storeId)}"}\n`)
 }
 
 /** The store id; else `not_a_store` or `upgrade_required`. */
 export function parseStoreFile(bytes: Uint8Array): string {
   const text = utf8Text(bytes, 'not_a_store')
-  const id = /^\{"format":"gitlocket\/1","store":"(memstore_[^"]*)"\}\n$/.exec(text)?.[1]
+  const id = /^\{"format":"gitlocket-store\/1","store":"(memstore_[^"]*)"\}\n$/.exec(text)?.[1]
   if (id !== undefined && isStoreId(id)) return parseId('store', id)
   const format = formatOf(text)
   const other = typeof format === 'number' || typeof format === 'string'
-  ensure(!other || format === 'gitlocket/1', 'upgrade_required', 'The store has another format')
+  ensure(
+    !other || format === 'gitlocket-store/1',
+    'upgrade_required',
+    'The store has another format',
+  )
   return refuse('not_a_store', 'store.json is not in its one form')
 }
 

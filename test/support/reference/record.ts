@@ -12,7 +12,9 @@ export const zeroId: string = '00'.repeat(16)
 export const zeroHash: string = '00'.repeat(32)
 
 const kinds = ['genesis', 'change', 'redact', 'keyring', 'settings', 'grants'] as const
-const grantRoles = ['owner', 'writer', 'reader'] as const
+const grantRoles = { writer: 2, reader: 3, proposer: 5 } as const
+/** The end of the ECMAScript calendar, in ms since 1970. */
+export const timeMax: number = 8.64e15
 const operations = ['created', 'modified', 'deleted'] as const
 const actorTypes = ['api', 'user', 'service_account', 'session'] as const
 const reasons = [
@@ -44,14 +46,18 @@ export interface Row {
   readonly commitment: string
 }
 
-/** §12 */
-export interface GrantRow {
-  readonly key: string
-  readonly ends: boolean
-  /** In an end undefined and 0. */
-  readonly role: 'writer' | 'reader' | undefined
-  readonly notAfter: number
-}
+export type GrantRole = keyof typeof grantRoles
+
+/** §12: a row of kind 6. */
+export type GrantRow =
+  | {
+      readonly ends: false
+      /** The grant's Ed25519 public key. */
+      readonly key: string
+      readonly role: GrantRole
+      readonly notAfter: number
+    }
+  | { readonly ends: true; readonly grantId: string }
 
 export interface ChangeRecord {
   readonly kind: RecordKind
@@ -91,9 +97,10 @@ function encodeRow(row: Row): Uint8Array {
   return concat(ids, u8(numberOf(operations, row.operation)), fromHex(row.commitment))
 }
 
-function encodeGrantRow({ key, ends, role, notAfter }: GrantRow): Uint8Array {
-  const what = concat(u8(ends ? 2 : 1), u8(numberOf(grantRoles, role)), u64(notAfter))
-  return concat(fromHex(key), what, zeros(39))
+function encodeGrantRow(row: GrantRow): Uint8Array {
+  if (row.ends) return concat(fromHex(row.grantId), zeros(16), u8(2), zeros(48))
+  const terms = concat(u8(grantRoles[row.role]), u64(row.notAfter))
+  return concat(fromHex(row.key), u8(1), terms, zeros(39))
 }
 
 export function encodeSignedBody(record: ChangeRecord): Uint8Array {
@@ -169,7 +176,7 @@ function readBody(reader: Reader): ChangeRecord {
   const keyring = reader.hex(32)
   const parents = Array.from({ length: parentCount }, () => reader.hex(32))
   const time = reader.u64()
-  ensure(time <= 8.64e15, 'record_malformed', 'A time is beyond the calendar')
+  ensure(time <= timeMax, 'record_malformed', 'A time is beyond the calendar')
   const actorType = oneOf(actorTypes, reader.u8())
   const actorId = readCallerId(reader)
   const session = readCallerId(reader)
@@ -194,13 +201,29 @@ function readRow(reader: Reader): Row {
 }
 
 function readGrantRow(reader: Reader): GrantRow {
-  const [key, what, number, notAfter] = [reader.hex(32), reader.u8(), reader.u8(), reader.u64()]
-  const isReserved = reader.raw(39).every((byte) => byte === 0)
-  const role = ([undefined, undefined, 'writer', 'reader'] as const)[number]
-  const begins = what === 1 && role !== undefined && notAfter <= 8.64e15
-  const ends = what === 2 && number === 0 && notAfter === 0
-  ensure(isReserved && (begins || ends), 'record_rows', 'A row of grants is wrong')
-  return { key, ends, role, notAfter }
+  const [name, what] = [reader.hex(32), reader.u8()]
+  if (what === 2) {
+    const isEnd = name.endsWith(zeroId) && isZero(reader.raw(48))
+    ensure(isEnd, 'record_rows', 'A row that ends a grant has a byte that is not zero')
+    return { ends: true, grantId: name.slice(0, 32) }
+  }
+  ensure(what === 1, 'record_rows', 'A row neither begins nor ends a grant')
+  const role = grantRoleOf(reader.u8()) ?? refuse('record_rows', 'A grant has an unknown role')
+  const notAfter = reader.u64()
+  ensure(notAfter <= timeMax, 'record_rows', 'A grant runs beyond the calendar')
+  const isFilled = isZero(reader.raw(39))
+  ensure(isFilled, 'record_rows', 'A row that begins a grant has a byte that is not zero')
+  return { ends: false, key: name, role, notAfter }
+}
+
+/** The role of a grant that has this number, if any. */
+export function grantRoleOf(number: number): GrantRole | undefined {
+  const names = ['writer', 'reader', 'proposer'] as const
+  return names.find((name) => grantRoles[name] === number)
+}
+
+function isZero(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0)
 }
 
 /** Member `number` of the list, from 1; undefined for 0. */
@@ -259,7 +282,7 @@ function checkRows(record: ChangeRecord): void {
   const { kind, parents, rows, grants } = record
   const granted = kind !== 'grants' || (grants.length > 0 && grants.length <= 64)
   ensure(granted, 'record_rows', 'Kind 6 has another number of rows')
-  const keys = grants.map(({ key }) => key)
+  const keys = grants.map((row) => (row.ends ? row.grantId + zeroId : row.key))
   const rise = keys.every((key, index) => key > (keys[index - 1] ?? ''))
   ensure(rise, 'record_rows', 'The rows of grants do not ascend')
   const least = kind === 'redact' || (kind === 'change' && parents.length < 2) ? 1 : 0

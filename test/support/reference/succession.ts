@@ -133,7 +133,7 @@ function sameKeys(a: PublicKeys, b: PublicKeys): boolean {
   return equal(a.signingKey, b.signingKey) && equal(a.kemKey, b.kemKey)
 }
 
-/** A keyring that keeps the epoch takes nothing, and changes no role. */
+/** A keyring that keeps the epoch takes nothing, changes no role, and no right to give grants. */
 function checkSameEpoch(previous: Directory, next: Directory): void {
   const stays = previous.devices.every(({ deviceId, role }) => {
     return next.devices.some((d) => d.deviceId === deviceId && d.role === role)
@@ -141,6 +141,8 @@ function checkSameEpoch(previous: Directory, next: Directory): void {
   const slots = new Set(next.recoveries.map(({ slotId }) => slotId))
   const kept = stays && previous.recoveries.every(({ slotId }) => slots.has(slotId))
   ensure(kept, 'keyring_chain', 'A keyring that keeps the epoch takes something')
+  const narrows = previous.givers !== 2 && next.givers === 2
+  ensure(!narrows, 'keyring_chain', 'A keyring that keeps the epoch takes a right to give grants')
 }
 
 /** A recovery identity only adds devices of its grade, up to the quota, within the epoch. */

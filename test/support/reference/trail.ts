@@ -3,13 +3,14 @@
 // contents.ts. One walk from genesis to the head, parents first; the order of the checks is the
 // document's.
 
+import { activeBefore, type ActiveGrants } from './active-grants.ts'
 import { openArchives } from './archives.ts'
 import { fromHex, toHex } from './bytes.ts'
 import { checkCanonical, checkGroupSignature, parseCommit, type ParsedCommit } from './commit.ts'
 import { detailBytesMax } from './detail.ts'
 import { type Author, type Directory, findAuthor, type LastRecord } from './directory.ts'
 import { openDeterministic, readKid, recordContext, zeroHedge } from './envelope.ts'
-import { applyGrants, checkGrantAuthor } from './grants.ts'
+import { checkGrantAuthor, checkGrantRows } from './grants.ts'
 import { H } from './hash.ts'
 import { storeIdOf } from './identity.ts'
 import { decodeKeyring, openDirectory } from './keyring.ts'
@@ -105,13 +106,16 @@ interface Walk {
   readonly commits: TrailCommit[]
   readonly byOid: Map<string, TrailCommit>
   readonly ancestry: Ancestry
+  /** By record hash, the grants that are active after it. */
+  readonly active: Map<string, ActiveGrants>
   readonly all: AllMemories
   readonly redacted: Set<string>
 }
 
 export function verifyTrail(repository: Repository, keys: TrailKeys): Trail {
   const all = { versions: new Map<string, VersionFact>(), created: new Map<string, number>() }
-  const gathered = { commits: [], byOid: new Map(), redacted: new Set<string>() }
+  const maps = { byOid: new Map(), active: new Map<string, ActiveGrants>() }
+  const gathered = { commits: [], ...maps, redacted: new Set<string>() }
   const walk: Walk = { ...gathered, ancestry: new Ancestry(), all }
   const hashes = new Set<string>()
   for (const { oid, commit } of listCommits(repository)) {
@@ -125,7 +129,8 @@ export function verifyTrail(repository: Repository, keys: TrailKeys): Trail {
     const at = { ...bare, past: verifyRecord(repository, keys, walk, { ...bare, opened }) }
     walk.commits.push(at)
     walk.byOid.set(oid, at)
-    walk.ancestry.add(hash, record)
+    const brings = record.keyringHash !== zeroHash
+    walk.ancestry.add(hash, record, brings ? at.past.keyring?.directory : undefined)
   }
   const directory = walk.commits.at(-1)?.past.keyring?.directory
   if (directory === undefined) return refuse('commit_malformed', 'There is no commit')
@@ -147,7 +152,7 @@ function verifyRecord(
   checkKeyringLink(record, at.epoch, before.keyring)
   // The founder is looked up in the directory that genesis itself brings.
   let keyring = before.keyring ?? readKeyring(repository, keys, at, undefined)
-  const author = checkAuthor(record, before, keyring.directory)
+  const author = checkAuthor(record, walk, keyring.directory)
   const device = before.devices.get(record.deviceId)
   ensure(device?.forked !== true, 'device_forked', 'The author is a device with two machines')
   verifyRecordSignature(keys.seed, at.opened, author.signingKey)
@@ -170,8 +175,10 @@ function verifyRecord(
     ? { height: record.height, recordHash: hash, commit: oid }
     : before.settings
   const devices = state ? new Map([...before.devices, [record.deviceId, state]]) : before.devices
-  const grants = applyGrants(before.grants, record, hash, keyring.directory)
-  return { current, devices, grants, keyring, settings }
+  if (record.kind === 'grants') {
+    checkGrantRows(activeAt(record, walk), record, keyring.directory)
+  }
+  return { current, devices, keyring, settings }
 }
 
 /** The entry in a directory of a device that is removed now. */
@@ -291,9 +298,12 @@ export function readRootBlob(repository: Repository, tree: string, name: string)
 }
 
 /** Active, with a role that may write this kind. */
-function checkAuthor(record: ChangeRecord, before: Past, directory: Directory): TrailAuthor {
+function checkAuthor(record: ChangeRecord, walk: Walk, directory: Directory): TrailAuthor {
   const author = findAuthor(directory, record.deviceId)
-  if (author === undefined) return checkHolder(record, before, directory)
+  if (author === undefined) {
+    const { key } = checkGrantAuthor(record, activeAt(record, walk))
+    return { as: 'grant', signingKey: fromHex(key) }
+  }
   if (author.as === 'recovery') {
     ensure(record.kind === 'keyring', 'record_role', 'A recovery identity writes keyrings only')
     return author
@@ -304,13 +314,9 @@ function checkAuthor(record: ChangeRecord, before: Past, directory: Directory): 
   return author
 }
 
-/** §12 */
-function checkHolder(record: ChangeRecord, before: Past, directory: Directory): TrailAuthor {
-  const grant = before.grants.get(record.deviceId)
-  if (grant === undefined) return refuse('record_device', 'The author is no active member')
-  const isForked = before.devices.get(grant.granter)?.forked === true
-  checkGrantAuthor(record, grant, directory, isForked)
-  return { as: 'grant', signingKey: fromHex(grant.key) }
+/** The grants that are active in the causal past of a record. */
+function activeAt({ parents }: ChangeRecord, { ancestry, active }: Walk): ActiveGrants {
+  return activeBefore(ancestry.grants, parents, active)
 }
 
 /**

@@ -5,7 +5,7 @@ import { fromHex, label } from './bytes.ts'
 import { H } from './hash.ts'
 
 export function headWords(storeId: string, record: string): string {
-  return words(H(label('GLK1/head-words/v2'), fromHex(storeId), fromHex(record)), 12)
+  return words(H(label('GLK1/head-words/v1'), fromHex(storeId), fromHex(record)), 12)
 }
 
 /** `record` is the hash of the newest keyring record. */

@@ -32,6 +32,7 @@ const directory: Directory = {
   removed: [],
   recovery: [],
   quota: 0,
+  givers: 'owners and writers',
   founderRandom: undefined,
 }
 

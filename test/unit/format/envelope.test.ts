@@ -35,7 +35,7 @@ const types: readonly EnvelopeType[] = [
   'directory',
   'archive',
   'wrap',
-  'start',
+  'baseline',
 ]
 const code = (name: string): unknown => expect.objectContaining({ code: name })
 

@@ -13,7 +13,7 @@ const key = Uint8Array.from({ length: 32 }, (_, index) => index)
 test('seeds, store and device ids are the first half of labelled hashes', () => {
   const founded = hash256(label('GLK1/seed/v1'), key, key.toReversed())
   expect(seedOf(key, key.toReversed())).toBe(toHex(founded).slice(0, 32))
-  const store = hash256(label('GLK1/store/v2'), key)
+  const store = hash256(label('GLK1/store/v1'), key)
   expect(storeIdOf(key)).toBe(toHex(store).slice(0, 32))
   const device = hash256(label('GLK1/device/v1'), key)
   expect(deviceIdOf(key)).toBe(toHex(device).slice(0, 32))

@@ -81,7 +81,7 @@ describe('keyring_malformed:', () => {
   })
 })
 
-test.each([['version 1', bytes.with(4, 1)]])('%s is upgrade_required', (_, changed) => {
+test.each([['version 2', bytes.with(4, 2)]])('%s is upgrade_required', (_, changed) => {
   expect(() => decodeKeyring(changed)).toThrow(code('upgrade_required'))
 })
 

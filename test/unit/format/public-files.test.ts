@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { utf8, utf8Text } from '../../../src/bytes.ts'
 import { parseStoreFile, readmeFile } from '../../../src/format/public-files.ts'
-const text = '{"format":"gitlocket/1","store":"memstore_014d2pf2dbsqqg28t5cy4tqkff"}\n'
+const text = '{"format":"gitlocket-store/1","store":"memstore_014d2pf2dbsqqg28t5cy4tqkff"}\n'
 
 test('README.md equals the one in the format’s appendix', () => {
   const document = readFileSync(new URL('../../../docs/FORMAT.md', import.meta.url), 'utf8')
@@ -21,7 +21,7 @@ test('README.md equals the one in the format’s appendix', () => {
 describe('not_a_store:', () => {
   test.each([
     ['null', 'null'],
-    ['no format but true', text.replace('"gitlocket/1"', 'true')],
+    ['no format but true', text.replace('"gitlocket-store/1"', 'true')],
   ])('%s', (_, bytes) => {
     expect(() => parseStoreFile(utf8(bytes))).toThrow(
       expect.objectContaining({ code: 'not_a_store' }),
@@ -29,7 +29,7 @@ describe('not_a_store:', () => {
   })
 })
 
-const ofStore = (format: string): string => text.replace('"gitlocket/1"', format)
+const ofStore = (format: string): string => text.replace('"gitlocket-store/1"', format)
 test.each([
   '{"format":"gitlocket/2"}',
   ofStore('"gitlocket/2"'),

@@ -3,14 +3,18 @@
 import { expect, test } from 'vitest'
 import { toHex } from '../../../src/bytes.ts'
 import { signingKeyPair } from '../../../src/crypto/signature.ts'
-import { formatGrant, grantKeysOf, grantOf, parseGrant } from '../../../src/keys/wraps.ts'
+import { deviceIdOf } from '../../../src/format/id.ts'
+import { epochKeys } from '../../../src/keys/epoch.ts'
+import { formatGrant, grantKeysOf, grantOf, parseGrant, refName } from '../../../src/keys/wraps.ts'
 import { countingRandom, idOf } from '../../support/forge-seal.ts'
 
 const random = countingRandom('grant')
 const device = { localSecret: random(32), signing: signingKeyPair(random(32)) }
 const other = { localSecret: random(32), signing: signingKeyPair(random(32)) }
 const [storeId, otherStore] = [idOf('store'), idOf('other store')]
-const grant = grantOf(device, storeId, 0)
+const epoch = epochKeys(idOf('seed'), random(32), random(32))
+const name = refName(epoch, deviceIdOf(device.signing.publicKey))
+const grant = { ...grantOf(device, storeId, 0), name }
 const text = formatGrant(grant)
 
 test('a grant is parsed from its text of 166 characters on one line', () => {
@@ -19,7 +23,7 @@ test('a grant is parsed from its text of 166 characters on one line', () => {
 })
 
 test('a grant is derived from its number, so that nothing of it need be stored', () => {
-  expect(grantOf(device, storeId, 0)).toEqual(grant)
+  expect({ ...grantOf(device, storeId, 0), name }).toEqual(grant)
 })
 
 test('no two numbers give one grant, and numbers end at 32 bits', () => {
@@ -29,9 +33,8 @@ test('no two numbers give one grant, and numbers end at 32 bits', () => {
   )
 })
 
-test('all grants of a device for a store have one name and one granter', () => {
-  const { name, granterKey } = grantOf(device, storeId, 1)
-  expect([name, granterKey]).toEqual([grant.name, device.signing.publicKey])
+test('all grants of a device have one granter', () => {
+  expect(grantOf(device, storeId, 1).granterKey).toEqual(device.signing.publicKey)
 })
 
 test.each([
@@ -43,17 +46,15 @@ test.each([
 })
 
 test.each([
-  ['another store', grantOf(device, otherStore, 0)],
-  ['another device', grantOf(other, storeId, 0)],
-])('%s has another name at the remote', (_, { name }) => {
-  expect(name).not.toBe(grant.name)
+  ['another device', epoch, other],
+  ['another epoch', epochKeys(idOf('seed'), random(32), random(32)), device],
+])('%s has another name at the remote', (_, of, { signing }) => {
+  expect(refName(of, deviceIdOf(signing.publicKey))).not.toBe(name)
 })
 
 test('one secret gives other keys for another store', () => {
-  const [one, another] = [storeId, otherStore].map((id) =>
-    grantKeysOf({ storeId: id, secret: grant.secret }),
-  )
-  expect(one?.grantId).not.toBe(another?.grantId)
+  const [one, another] = [storeId, otherStore].map((id) => grantKeysOf({ ...grant, storeId: id }))
+  expect(one?.signing.publicKey).not.toEqual(another?.signing.publicKey)
   expect(one?.wrap.key).not.toEqual(another?.wrap.key)
 })
 
@@ -77,7 +78,7 @@ test('a refused text is not in the error', () => {
 
 const refused = expect.objectContaining({ code: 'invalid_identity' })
 
-function secretsOf(one: typeof grant): readonly string[] {
+function secretsOf(one: Omit<typeof grant, 'name'>): readonly string[] {
   const { grantId, signing, wrap } = grantKeysOf(one)
   const keys = [one.secret, signing.publicKey, wrap.key, wrap.saltKey]
   return [grantId, ...keys.map(toHex)]

@@ -5,20 +5,23 @@ import { describe, expect, test } from 'vitest'
 import { toHex, utf8 } from '../../../src/bytes.ts'
 import { signingKeyPair } from '../../../src/crypto/signature.ts'
 import { StoreError } from '../../../src/errors.ts'
-import { deviceIdOf } from '../../../src/format/id.ts'
+import { deviceIdOf, storeIdOf } from '../../../src/format/id.ts'
 import type { Start, StartFloor, StartMemory } from '../../../src/format/start.ts'
 import { epochKeys } from '../../../src/keys/epoch.ts'
 import { makeStart, openStart } from '../../../src/keys/start.ts'
 import { startBytesMax } from '../../../src/limits.ts'
 import { countingRandom, idOf } from '../../support/forge-seal.ts'
+import { openBaseline as openByReference } from '../../support/reference/baselines.ts'
 import { fullEpoch } from '../../support/reference/keys.ts'
-import { openStart as openByReference } from '../../support/reference/starts.ts'
 
 type Said = Omit<Start, 'granter'>
 
 const random = countingRandom('start')
 const pair = signingKeyPair(random(32))
 const seed = idOf('seed')
+const genesis = { record: random(32), commit: toHex(random(20)) }
+const storeId = storeIdOf(genesis.record)
+const newest = { record: random(32), commit: toHex(random(20)) }
 const epoch = epochKeys(seed, random(32), random(32))
 
 function memoryAt(path: string, name = 'memory'): StartMemory {
@@ -30,7 +33,8 @@ function memoryAt(path: string, name = 'memory'): StartMemory {
 const said: Said = {
   counter: 3,
   time: 1_700_000_000_000,
-  genesis: { record: random(32), time: 1_600_000_000_000 },
+  genesis: { ...genesis, time: 1_600_000_000_000 },
+  keyrings: [newest],
   kids: [epoch.kid],
   redacted: [idOf('redacted')],
   state: {
@@ -38,13 +42,14 @@ const said: Said = {
     height: 9,
     commit: toHex(random(20)),
     tree: toHex(random(20)),
-    keyring: { record: random(32), blob: random(80) },
+    keyring: { record: newest.record, blob: random(80) },
     settings: { record: random(32), height: 4, time: 5, blob: random(80) },
     devices: [{ deviceId: idOf('a'), value: { sequence: 4, record: random(32), forked: false } }],
     grants: [
       {
+        granter: idOf('a'),
         key: random(32),
-        value: { granter: idOf('a'), role: 'reader', notAfter: 7, ended: true },
+        value: { role: 'proposer', began: 6, notAfter: 7 },
       },
     ],
     memories: [memoryAt('/notes/ä.md')],
@@ -57,13 +62,13 @@ const floor: StartFloor = {
   height: 5,
   keyring: undefined,
   settings: { record: random(32), height: 2, time: 3, blob: random(8) },
-  devices: [{ deviceId: idOf('b'), value: undefined }],
+  devices: [{ deviceId: idOf('a'), value: undefined }],
   grants: [],
   memories: [],
 }
 
 function made(what: Said = said, from = random): Uint8Array {
-  return makeStart(epoch, what, { pair, random: from })
+  return makeStart(epoch, what, { storeId, pair, random: from })
 }
 
 function withMemories(memories: readonly StartMemory[]): Said {
@@ -76,19 +81,20 @@ describe('reads the statement of a device', () => {
     ['with a floor', { ...said, floor }],
   ])('%s, as it was said, and with its name', (_, what) => {
     const granter = deviceIdOf(pair.publicKey)
-    expect(openStart(made(what), epoch, pair.publicKey)).toEqual({ ...what, granter })
+    expect(openStart(made(what), epoch, pair.publicKey, storeId)).toEqual({ ...what, granter })
   })
 
   test('by the reference decoder too', () => {
     const own = fullEpoch(seed, epoch.auditKey, epoch.contentKey)
-    const read = openByReference(made({ ...said, floor }), own, seed, pair.publicKey)
-    expect(read).toMatchObject({ granter: deviceIdOf(pair.publicKey), counter: 3 })
+    const bytes = made({ ...said, floor })
+    const read = openByReference(bytes, storeId, own, seed, pair.publicKey)
+    expect(read).toMatchObject({ counter: 3 })
     expect(read['floor']).toMatchObject({ height: 5, keyring: undefined })
   })
 })
 
 test('one start made twice has two nonces, and depends on its randomness alone', () => {
-  const salts = [made(), made()].map((bytes) => toHex(bytes.slice(64, 88)))
+  const salts = [made(), made()].map((bytes) => toHex(bytes.slice(128, 152)))
   expect(salts[0]).not.toBe(salts[1])
   expect(made(said, countingRandom('same'))).toEqual(made(said, countingRandom('same')))
 })
@@ -108,28 +114,29 @@ test('a start shows neither paths nor its granter', () => {
 
 test('a start of another epoch is distinguished from one of another store', () => {
   const [next, foreign] = [seed, idOf('other')].map((of) => epochKeys(of, random(32), random(32)))
-  const opened = (keys = epoch): string => codeOf(() => openStart(made(), keys, pair.publicKey))
-  expect([opened(next), opened(foreign)]).toEqual(['envelope_epoch', 'start_malformed'])
+  const opened = (keys = epoch): string =>
+    codeOf(() => openStart(made(), keys, pair.publicKey, storeId))
+  expect([opened(next), opened(foreign)]).toEqual(['envelope_epoch', 'baseline_malformed'])
 })
 
 describe('a start of more than 64 MiB', () => {
   // Were it read, its version would be refused.
   const newer = (length: number): Uint8Array => {
     const bytes = new Uint8Array(length)
-    bytes.set([...utf8('GLKS'), 2])
+    bytes.set([...utf8('GLKB'), 2])
     return bytes
   }
 
   test('is refused by its size, before anything is read', () => {
     const open = (length: number): string =>
-      codeOf(() => openStart(newer(length), epoch, pair.publicKey))
+      codeOf(() => openStart(newer(length), epoch, pair.publicKey, storeId))
     expect(startBytesMax).toBe(64 * 1024 * 1024)
     expect(open(startBytesMax)).toBe('upgrade_required')
-    expect(open(startBytesMax + 1)).toBe('start_malformed')
+    expect(open(startBytesMax + 1)).toBe('baseline_malformed')
   })
 
   test('is not made', { tags: 'slow' }, () => {
-    const keyring = { record: random(32), blob: new Uint8Array(48 * 1024 * 1024) }
+    const keyring = { record: newest.record, blob: new Uint8Array(48 * 1024 * 1024) }
     const large = { ...said, state: { ...said.state, keyring } }
     expect(codeOf(() => made(large))).toBe('change_too_large')
   })
@@ -146,8 +153,8 @@ describe('an error quotes nothing of a start', () => {
     ['one memory twice', withMemories([other, other])],
     ['an epoch that is not listed', { ...withMemories([other]), kids: [] }],
   ])('%s', (_, what) => {
-    const error = errorOf(() => openStart(made(what), epoch, pair.publicKey))
-    expect(error.code).toBe('start_malformed')
+    const error = errorOf(() => openStart(made(what), epoch, pair.publicKey, storeId))
+    expect(error.code).toBe('baseline_malformed')
     expect([error.cause, error.details]).toEqual([undefined, {}])
     for (const part of [secret, idOf('other'), epoch.kid]) {
       expect(`${error.message} ${error.stack}`).not.toContain(part)

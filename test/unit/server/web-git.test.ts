@@ -122,7 +122,7 @@ test("a grant's holder begins with a start, and no ref of the store is shown", a
   const refs = Object.keys(refsIn(await (await ask(at, listPath)).text()))
   expect(refs.map((name) => name.replace(/[0-9a-f]{32}$/, '')).toSorted()).toEqual([
     'HEAD',
-    'refs/gitlocket/start/',
+    'refs/gitlocket/baseline/',
     'refs/gitlocket/wraps/',
     'refs/heads/main',
   ])

@@ -234,6 +234,7 @@ describe('states of memories, live or deleted', () => {
       removed: [],
       recovery: [],
       quota: 0,
+      givers: 'owners and writers' as const,
       founderRandom: undefined,
     }
     const keyring = { record: zeroHash, oid: '', kid: '', archived: [], directory }

@@ -87,7 +87,10 @@ test('secrets that open stores are found, in any case and spacing', async () => 
     'gitlocket operator secret',
     'gitlocket operator secret',
   ])
-  const grant = formatGrant(grantOf(await generateIdentity(), '11'.repeat(16), 0))
+  const grant = formatGrant({
+    ...grantOf(await generateIdentity(), '11'.repeat(16), 0),
+    name: '22'.repeat(16),
+  })
   expect(rulesIn(`${grant}\n${grant.toLowerCase()}\nGLKG1- begins a grant`)).toEqual([
     'gitlocket grant',
     'gitlocket grant',

@@ -233,7 +233,7 @@ function sampleSnapshot(commit: string = 'ab'.repeat(20)): Snapshot {
   const head = { commit, record, height: 11, tree: 'ef'.repeat(20) }
   const device = { sequence: 7, record, time: 8.64e15, forked: true }
   const directory = { number: 0, previous: undefined, devices: [], removed: [], recovery: [] }
-  const rest = { quota: 0, founderRandom: undefined }
+  const rest = { quota: 0, givers: 'owners', founderRandom: undefined } as const
   const keyring = {
     record,
     oid: 'ac'.repeat(20),

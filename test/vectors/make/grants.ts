@@ -6,8 +6,9 @@ import type { Random } from '../../../src/crypto/random.ts'
 import { sign, type SigningKeyPair, signingKeyPair } from '../../../src/crypto/signature.ts'
 import { encodeBase32 } from '../../../src/format/base32.ts'
 import { noHedge, wrapContext } from '../../../src/format/envelope.ts'
+import { deviceIdOf } from '../../../src/format/id.ts'
 import { type EpochKeys, epochKeys } from '../../../src/keys/epoch.ts'
-import { formatGrant, grantKeysOf, grantOf, makeWraps } from '../../../src/keys/wraps.ts'
+import { formatGrant, grantKeysOf, grantOf, makeWraps, refName } from '../../../src/keys/wraps.ts'
 import {
   countingRandom,
   flipBit,
@@ -27,6 +28,7 @@ export const granter: SigningKeyPair = signingKeyPair(random(32))
 export const stranger: SigningKeyPair = signingKeyPair(random(32))
 const device = { localSecret: random(32), signing: granter }
 const granterKey = toHex(granter.publicKey)
+const name = refName(epoch, deviceIdOf(granter.publicKey))
 
 export function grantForms(): Partial<Record<Group, readonly Vector[]>> {
   return {
@@ -37,7 +39,7 @@ export function grantForms(): Partial<Record<Group, readonly Vector[]>> {
 }
 
 function grantTexts(): readonly Vector[] {
-  const text = formatGrant(grantOf(device, storeId, 0))
+  const text = formatGrant({ ...grantOf(device, storeId, 0), name })
   const [prefix, digits] = [text.slice(0, 6), text.slice(6)]
   const typed = digits.replaceAll('1', 'l').replaceAll('0', 'o')
   const capitals = digits.replaceAll('1', 'I').replaceAll('0', 'O')
@@ -70,7 +72,7 @@ function grantTexts(): readonly Vector[] {
 
 /** The digits of a grant with the checksum of the other form that has 96 bytes. */
 function otherChecksum(): string {
-  const { granterKey: key, name, secret } = grantOf(device, storeId, 0)
+  const { granterKey: key, secret } = grantOf(device, storeId, 0)
   const bytes = concatBytes(fromHex(storeId), key, fromHex(name), secret)
   const check = hash256(label('GLK1/identity-text/v1'), bytes).slice(0, 4)
   return encodeBase32(concatBytes(bytes, check)).toUpperCase()
@@ -87,6 +89,7 @@ function grantSecrets(): readonly Vector[] {
     expect: 'accepted',
     storeId,
     localSecret: toHex(device.localSecret),
+    firstContent: toHex(epoch.contentKey),
     signingSeed: toHex(new Uint8Array(32).fill(5)),
   }
   return [
@@ -95,6 +98,13 @@ function grantSecrets(): readonly Vector[] {
     { ...one, name: 'the last grant', number: String(2 ** 32 - 1) },
     { ...one, name: 'a grant for another store', number: '0', storeId: idOf('another store') },
     { ...one, name: 'a grant of another device', number: '0', localSecret: '07'.repeat(32) },
+    { ...one, name: 'a device with another key', number: '0', signingSeed: '08'.repeat(32) },
+    {
+      ...one,
+      name: 'a store with another first epoch',
+      number: '0',
+      firstContent: '09'.repeat(32),
+    },
   ]
 }
 
@@ -105,7 +115,7 @@ function wrapsOf(
   { of = epoch, pair = granter, from = random }: WrapsHow = {},
 ): Uint8Array {
   const own = grants.slice(0, count).map((grant) => grantKeysOf(grant))
-  return makeWraps(of, own, { counter: 7, pair, random: from })
+  return makeWraps(of, own, { storeId, pair, random: from })
 }
 
 interface WrapsHow {
@@ -118,18 +128,28 @@ interface WrapsHow {
 function signedWraps(change: Spoil): Spoil {
   return (bytes) => {
     const body = change(bytes.slice(0, -64))
-    const message = concatBytes(label('GLK1/wraps/v1'), body.slice(24, 40), hash256(body))
+    const message = concatBytes(
+      label('GLK1/wraps/v1'),
+      fromHex(storeId),
+      body.slice(24, 40),
+      hash256(body),
+    )
     return concatBytes(body, sign(message, granter))
   }
 }
 
-const HEADER = 48
+const HEADER = 40
 const WRAP = 608
 const LAST = HEADER + 3 * WRAP
 
 /** Four wraps, of which the one of the first grant is spoiled. */
 function spoiledWrap(fault: SealFault): Uint8Array {
-  const { grantId, wrap: keys } = grantKeysOf({ storeId, secret: grants[0]?.secret ?? noHedge })
+  const { grantId, wrap: keys } = grantKeysOf({
+    ...grants[0],
+    storeId,
+    granterKey: granter.publicKey,
+    secret: grants[0]?.secret ?? noHedge,
+  })
   const plaintext = concatBytes(epoch.auditKey, epoch.contentKey)
   const context = wrapContext({ seed }, grantId, epoch.kid)
   const own = seal({ type: 'wrap', keys, context, hedge: noHedge, plaintext }, fault)
@@ -152,14 +172,20 @@ function inOrder(...order: readonly number[]): Spoil {
 }
 
 /** Wraps that the holder of a grant opens. */
-function held(expect: string, name: string, bytes: Uint8Array, grant = grants[0]): Vector {
+function held(
+  expect: string,
+  called: string,
+  bytes: Uint8Array,
+  grant = grants[0],
+  of = storeId,
+): Vector {
   return {
-    name,
+    name: called,
     clause: '12',
     expect,
     bytes: Buffer.from(bytes).toString('base64'),
     granterKey,
-    storeId,
+    storeId: of,
     secret: toHex(grant?.secret ?? new Uint8Array()),
   }
 }
@@ -170,11 +196,11 @@ function wraps(): readonly Vector[] {
   const bad = 'wraps_malformed'
   return [
     held('accepted', 'one grant', one),
-    held('accepted', 'no grant: its holder finds no keys', wrapsOf(0)),
+    held('grant_keys_missing', 'no grant: its holder finds no keys', wrapsOf(0)),
     held('accepted', 'the last of three, in four', three, grants[2]),
     held('accepted', 'the last of four', wrapsOf(4), grants[3]),
     held('accepted', 'the last of five, in eight', wrapsOf(5), grants[4]),
-    held('accepted', 'the holder of another grant finds no keys', one, grants[1]),
+    held('grant_keys_missing', 'the holder of another grant finds no keys', one, grants[1]),
     held(bad, 'another magic', signedWraps(put(3, 0x53))(one)),
     held('upgrade_required', 'version 2', signedWraps(put(4, 2))(one)),
     held(bad, 'a reserved byte', signedWraps(put(5, 1))(one)),
@@ -183,11 +209,10 @@ function wraps(): readonly Vector[] {
     held(bad, 'five wraps', inOrder(0, 1, 2, 3, 4)(wrapsOf(5))),
     held(bad, 'wraps that do not ascend', inOrder(1, 0, 2, 3)(one)),
     held(bad, 'one wrap twice', inOrder(0, 0, 2, 3)(one)),
-    held(bad, 'a counter of 2^53', signedWraps(put(40, 0, 0x20))(one)),
     held(bad, 'a byte more', concatBytes(one, new Uint8Array(1))),
     held(bad, 'a byte less', one.slice(0, -1)),
     held(bad, 'nothing', new Uint8Array()),
-    held('device_signature_invalid', 'another counter', flipBit(8 * 47)(one)),
+    held('device_signature_invalid', 'those of another store', one, grants[0], idOf('another')),
     held('device_signature_invalid', 'another seed', flipBit(8 * 24)(one)),
     held('device_signature_invalid', 'a changed wrap', flipBit(8 * (HEADER + WRAP - 1))(one)),
     held(
@@ -195,8 +220,16 @@ function wraps(): readonly Vector[] {
       'the signature of another member',
       wrapsOf(1, { pair: stranger }),
     ),
-    held('accepted', 'another kid, so that nobody finds keys', signedWraps(put(8, 1))(one)),
-    held('accepted', 'another seed, so that nobody finds keys', signedWraps(put(24, 1))(one)),
+    held(
+      'grant_keys_missing',
+      'another kid, so that nobody finds keys',
+      signedWraps(put(8, 1))(one),
+    ),
+    held(
+      'grant_keys_missing',
+      'another seed, so that nobody finds keys',
+      signedWraps(put(24, 1))(one),
+    ),
     held('accepted', 'a salt that is not derived', spoiledWrap({ salt: flipBit(0) })),
     held('envelope_padding', 'a byte in the padding', spoiledWrap({ padded: endingIn(1) })),
     held('envelope_tag', 'a changed wrap, signed', spoiledWrap({ envelope: flipBit(8 * 100) })),

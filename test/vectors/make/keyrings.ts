@@ -156,8 +156,8 @@ function framingFaults(of: Make, identity: Vector): readonly Vector[] {
   return [
     malformed('nothing', { bytes: () => new Uint8Array() }),
     malformed('another magic', { bytes: put(0, 0x58) }),
-    of('upgrade_required', 'version 1', identity, { bytes: put(4, 1) }),
-    of('upgrade_required', 'version 3', identity, { bytes: put(4, 3) }),
+    of('upgrade_required', 'version 0', identity, { bytes: put(4, 0) }),
+    of('upgrade_required', 'version 2', identity, { bytes: put(4, 2) }),
     malformed('a reserved byte', { bytes: put(5, 1) }),
     malformed('fewer slots than there are', { bytes: put(6, 0, 4) }),
     malformed('1,025 slots', { bytes: put(6, 4, 1) }),

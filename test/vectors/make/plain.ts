@@ -194,12 +194,15 @@ function directories(directory: Directory): readonly Vector[] {
       'accepted',
       'number 0',
     ),
-    plain(honest, 'upgrade_required', 'version 3', put(0, 3)),
-    plain(honest, 'upgrade_required', 'version 1', put(0, 1)),
-    malformed('more devices than there are', honest, put(2, 0, 200)),
-    malformed('251 devices', honest, put(2, 0, 251)),
-    malformed('16,385 removed devices', honest, put(4, 0x40, 1)),
-    malformed('66 recovery entries', honest, put(6, 0, 66)),
+    plain(honest, 'upgrade_required', 'version 2', put(0, 2)),
+    plain(honest, 'upgrade_required', 'version 0', put(0, 0)),
+    malformed('no givers', honest, put(2, 0)),
+    malformed('givers 3', honest, put(2, 3)),
+    malformed('a reserved byte', honest, put(3, 1)),
+    malformed('more devices than there are', honest, put(4, 0, 200)),
+    malformed('251 devices', honest, put(4, 0, 251)),
+    malformed('16,385 removed devices', honest, put(6, 0x40, 1)),
+    malformed('66 recovery entries', honest, put(8, 0, 66)),
     malformed('no previous directory', honest, put(1, 0)),
     malformed('two previous directories', honest, put(1, 2)),
     malformed('devices that do not ascend', of({ devices: directory.devices.toReversed() })),
@@ -252,7 +255,7 @@ function names(device: (change: Partial<DeviceEntry>) => Plain): readonly Vector
 }
 
 /** Of the first device, after one previous directory. */
-const admittedAt = 18 + 32 + 16 + 32 + 1216 + 64 + 1
+const admittedAt = 20 + 32 + 16 + 32 + 1216 + 64 + 1
 
 function quotas(of: (change: Partial<Directory>) => Plain): readonly Vector[] {
   return [

@@ -65,8 +65,8 @@ const fresh: SignedRow = {
   commitment: ones,
 }
 const edit: SignedRow = { ...fresh, operation: 'modified', base: idOf('b') }
-const grant: GrantRow = { key: ones, begins: { role: 'writer', notAfter: 1_800_000_000_000 } }
-const ending: GrantRow = { key: new Uint8Array(32).fill(2), begins: undefined }
+const grant = { key: ones, begins: { role: 'writer', notAfter: 1_800_000_000_000 } } as const
+const ending: GrantRow = { grantId: '02'.repeat(16), begins: undefined }
 const granting: Partial<RecordBody> = { kind: 'grants', rows: [], grants: [grant] }
 const redaction: SignedRow = {
   memoryId: idOf('a'),

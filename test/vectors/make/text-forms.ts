@@ -320,24 +320,33 @@ function cardOf(bytes: Uint8Array): string {
 function storeFiles(): readonly Vector[] {
   const id = formatId('store', idOf('store'))
   return [
-    storeFile('accepted', 'format 1', `{"format":"gitlocket/1","store":"${id}"}\n`),
-    storeFile('upgrade_required', 'format 2', `{"format":"gitlocket/2","store":"${id}"}\n`),
+    storeFile('accepted', 'format 1', `{"format":"gitlocket-store/1","store":"${id}"}\n`),
+    storeFile('upgrade_required', 'format 2', `{"format":"gitlocket-store/2","store":"${id}"}\n`),
     storeFile('upgrade_required', 'the layout before', `{"format":1,"store":"${id}"}\n`),
+    storeFile(
+      'upgrade_required',
+      'the layout after that',
+      `{"format":"gitlocket/1","store":"${id}"}\n`,
+    ),
     storeFile('upgrade_required', 'a number', `{"format":2,"store":"${id}"}\n`),
     storeFile('upgrade_required', 'a format of another form', '{"format":"gitlocket/2","x":[]}'),
     storeFile('not_a_store', 'nothing', ''),
     storeFile('not_a_store', 'no JSON', 'format 1\n'),
     storeFile('not_a_store', 'a format that is a list', `{"format":[1],"store":"${id}"}\n`),
     storeFile('not_a_store', 'no format', `{"store":"${id}"}\n`),
-    storeFile('not_a_store', 'no store', '{"format":"gitlocket/1"}\n'),
+    storeFile('not_a_store', 'no store', '{"format":"gitlocket-store/1"}\n'),
     storeFile(
       'not_a_store',
       'an id of another kind',
-      `{"format":"gitlocket/1","store":"${id.replace('store', '')}"}\n`,
+      `{"format":"gitlocket-store/1","store":"${id.replace('store', '')}"}\n`,
     ),
-    storeFile('not_a_store', 'white space', `{"format": "gitlocket/1", "store": "${id}"}\n`),
-    storeFile('not_a_store', 'no newline', `{"format":"gitlocket/1","store":"${id}"}`),
-    storeFile('not_a_store', 'a field more', `{"format":"gitlocket/1","store":"${id}","x":1}\n`),
+    storeFile('not_a_store', 'white space', `{"format": "gitlocket-store/1", "store": "${id}"}\n`),
+    storeFile('not_a_store', 'no newline', `{"format":"gitlocket-store/1","store":"${id}"}`),
+    storeFile(
+      'not_a_store',
+      'a field more',
+      `{"format":"gitlocket-store/1","store":"${id}","x":1}\n`,
+    ),
   ]
 }
 

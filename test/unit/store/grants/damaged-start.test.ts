@@ -113,7 +113,7 @@ describe('without a usable start at the remote', () => {
     for (const bytes of [undefined, shown.subarray(0, 40)]) {
       showAt(world, 'start', bytes)
       await expect(syncHolder(held)).rejects.toMatchObject({
-        code: 'start_malformed',
+        code: 'baseline_malformed',
         message: expect.stringContaining('`gitlocket sync` fetches another one'),
       })
       expect((await held.read('/unsent.md'))?.content).toBe('/unsent.md')

@@ -43,7 +43,7 @@ function open(text: string): Start | undefined {
   const read = (kind: string): Uint8Array =>
     gitBytes(['cat-file', 'blob', `refs/gitlocket/${kind}/${grant.name}`], remote)
   const epoch = openWraps(decodeWraps(read('wraps')), grant.granterKey, grantKeysOf(grant))
-  return epoch && openStart(read('start'), epoch, grant.granterKey)
+  return epoch && openStart(read('baseline'), epoch, grant.granterKey, grant.storeId)
 }
 
 function paths(start: Start | undefined): readonly string[] {
@@ -200,7 +200,7 @@ test('an old start that is put back after a redaction is removed by any sync', a
   const other = await joinClone(clone, remote, { clock })
   const { text } = await other.store.as(author).grants.give()
   const { name } = parseGrant(text)
-  const ref = `refs/gitlocket/start/${name}`
+  const ref = `refs/gitlocket/baseline/${name}`
   const old = git(['rev-parse', ref], remote).trim()
   await sync()
   const versionId = await put(clone, '/a.md', 'secret')
@@ -293,7 +293,7 @@ test('a host that allows tags alone has them as tags', async () => {
   const { text, grantId } = await clone.store.as(author).grants.give()
   const tags = (): string => git(['for-each-ref', '--format=%(refname)'], remote)
   const { name } = parseGrant(text)
-  expect(tags()).toContain(`refs/tags/gitlocket-start-${name}`)
+  expect(tags()).toContain(`refs/tags/gitlocket-baseline-${name}`)
   expect(tags()).toContain(`refs/tags/gitlocket-wraps-${name}`)
   const sandbox = await openSandbox(text)
   expect(await contentsOf(sandbox)).toEqual({ '/a.md': '/a.md' })

@@ -180,7 +180,7 @@ test('names a device that has described a false state', async () => {
   await writeAs(held, create('/one.md'))
   await mergeOlder()
   const { head } = await held.status()
-  await expect(syncHolder(held)).rejects.toMatchObject({ code: 'start_false' })
+  await expect(syncHolder(held)).rejects.toMatchObject({ code: 'baseline_false' })
   expect((await held.status()).head).toBe(head)
   expect((await held.read('/one.md'))?.content).toBe('/one.md')
   await held.close()

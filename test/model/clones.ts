@@ -98,7 +98,7 @@ export class Clones {
     const merged = this.#mergeBeforeConflict(device, head, theirs)
     const { directory } = ledger.at(merged)
     const rest = ledger.side(theirs, merged)
-    const kept = rest.filter(({ author }) => isInForce(directory, author) && author !== 'grant')
+    const kept = rest.filter(({ author }) => isInForce(directory, author))
     const next = this.#repeat(device, merged, kept)
     const dropped = rest.map(({ number }) => ({ device, number }))
     const step = this.#moved(world, device, remote, next)
@@ -197,7 +197,7 @@ export class Clones {
       if (ledger.verdict(head, one) === 'needs_owner' && !isOwner(directory, device)) {
         return undefined
       }
-      if (!isInForce(directory, device)) continue
+      if (!ledger.mayMerge(head, one, device)) continue
       head = ledger.add({ kind: 'change', author: device, parents: [head, one] })
     }
     return head
@@ -206,8 +206,7 @@ export class Clones {
   /** One change with the texts of others that the head has not. */
   #repeat(device: string, head: number, records: readonly Made[]): number {
     const texts = records.filter(({ kind, parents }) => kind === 'change' && parents.length === 1)
-    const { directory } = this.#ledger.at(head)
-    if (texts.length === 0 || !isInForce(directory, device)) return head
+    if (texts.length === 0 || !this.#ledger.mayWrite(head, device)) return head
     const text = `again ${texts.map(({ number }) => number).join(' ')}`
     return this.#ledger.add({ kind: 'change', author: device, parents: [head], text })
   }
@@ -221,8 +220,8 @@ export class Clones {
     const clone = cloneOf(world, device)
     const isSettled = clone.pending === undefined || ledger.has(head, clone.pending)
     const pending = isSettled ? undefined : clone.pending
-    const isIn = isInForce(ledger.at(head).directory, device)
-    // A device that is not in force pushes nothing.
+    const isIn = ledger.mayWrite(head, device)
+    // A device that is not in force pushes nothing, and no holder of an ended grant.
     const shown = isIn ? head : (world.remotes[remote] ?? 0)
     const next = { head, noted: clone.noted.with(remote, shown), pending }
     return {

@@ -4,7 +4,7 @@
 
 export type Kind = 'genesis' | 'change' | 'redact' | 'keyring' | 'settings' | 'grants'
 
-/** A device, `grant` (of a device), or `passphrase`, which signs keyrings and nothing else. */
+/** A device, a grant as `granter/key`, or `passphrase`, which signs keyrings and nothing else. */
 export type Author = string
 
 export type Role = 'owner' | 'writer' | 'reader' | 'removed'
@@ -13,11 +13,21 @@ export interface Directory {
   readonly roles: Readonly<Record<Author, Role>>
   /** Grows with each new passphrase: an older one admits no one. */
   readonly passphrase: number
+  /** The devices that may give grants. */
+  readonly givers: Givers
 }
+
+export type Givers = 'owners and writers' | 'owners alone'
 
 export type Edit =
   | { readonly type: 'role'; readonly device: Author; readonly role: Role }
   | { readonly type: 'passphrase' }
+  | { readonly type: 'givers'; readonly givers: Givers }
+
+/** The one row of a record of kind `grants`. */
+export type Row =
+  | { readonly type: 'begins'; readonly grant: Author; readonly role: 'writer' | 'proposer' }
+  | { readonly type: 'ends'; readonly grant: Author }
 
 /** Rules that can be left out, to see that the search finds what each of them is for. */
 export type Rule =
@@ -29,6 +39,16 @@ export type Rule =
   | 'out by its own pair'
   /** A keyring whose push had no answer remains in force here. */
   | 'pending stays'
+  /** A keyring in which the granter may not give ends its grants. */
+  | 'keyring ends grants'
+  /** A device that begins the key of another device's grant begins another grant. */
+  | 'id names granter'
+  /** What a grant wrote apart from such a keyring is late, as if a row had ended the grant. */
+  | 'S ends by keyring too'
+  /** A grant that one side begins is not active in a merge if the other side ends it. */
+  | 'begun apart is ended by the other side'
+  /** No record of a grant whose role is proposer is valid. */
+  | 'proposer refused'
 
 export interface Entry {
   readonly kind: Kind
@@ -36,6 +56,7 @@ export interface Entry {
   readonly parents: readonly number[]
   /** For a keyring: its change of the directory. */
   readonly edit?: Edit | undefined
+  readonly row?: Row | undefined
   /** Tells changes apart that have the same author and parents. */
   readonly text?: string | undefined
 }
@@ -50,20 +71,30 @@ export interface Made extends Entry {
   readonly history: bigint
 }
 
-/** The device that gave the one grant. */
-const granter = 'O2'
-
+/** A device alone can be: grants are in no directory. */
 export function isInForce({ roles }: Directory, author: Author): boolean {
-  const role = roles[author === 'grant' ? granter : author]
-  return role === 'owner' || role === 'writer'
+  return roles[author] === 'owner' || roles[author] === 'writer'
 }
 
 export function isOwner({ roles }: Directory, author: Author): boolean {
   return roles[author] === 'owner'
 }
 
+export function mayGive(directory: Directory, device: Author): boolean {
+  if (directory.givers === 'owners alone') return isOwner(directory, device)
+  return isInForce(directory, device)
+}
+
+export function isGrant(author: Author): boolean {
+  return author.includes('/')
+}
+
+export function granterOf(grant: Author): Author {
+  return grant.slice(0, grant.indexOf('/'))
+}
+
 function isDevice(author: Author): boolean {
-  return author !== 'grant' && author !== 'passphrase'
+  return !isGrant(author) && author !== 'passphrase'
 }
 
 function bit(number: number): bigint {
@@ -74,6 +105,7 @@ export class Ledger {
   readonly #made: Made[] = []
   readonly #numbers = new Map<string, number>()
   readonly #validity = new Map<number, boolean>()
+  readonly #begins = new Map<string, number | undefined>()
   readonly #without: Rule | undefined
 
   constructor(without?: Rule) {
@@ -85,7 +117,7 @@ export class Ledger {
   }
 
   /** Genesis, with the directory that it brings. */
-  begin(directory: Directory): number {
+  found(directory: Directory): number {
     const genesis = { kind: 'genesis', author: 'O1', parents: [], number: 0, height: 0 } as const
     this.#made.push({ ...genesis, keyring: 0, directory, history: 1n })
     return 0
@@ -94,7 +126,8 @@ export class Ledger {
   /** The number of a record, which exists from then on, valid or not. */
   add(entry: Entry): number {
     const parents = entry.parents.toSorted((a, b) => a - b)
-    const key = JSON.stringify([entry.kind, entry.author, parents, entry.edit, entry.text])
+    const { kind, author, edit, row, text } = entry
+    const key = JSON.stringify([kind, author, parents, edit, row, text])
     const known = this.#numbers.get(key)
     if (known !== undefined) return known
     const number = this.#made.length
@@ -107,8 +140,8 @@ export class Ledger {
       parents,
       number,
       height: 1 + Math.max(...before.map(({ height }) => height)),
-      keyring: entry.kind === 'keyring' ? number : keyring,
-      directory: entry.edit === undefined ? directory : edited(directory, entry.edit),
+      keyring: kind === 'keyring' ? number : keyring,
+      directory: edit === undefined ? directory : edited(directory, edit),
       history: past | bit(number),
     })
     this.#numbers.set(key, number)
@@ -159,13 +192,81 @@ export class Ledger {
     return this.has(one, this.at(other).keyring) ? this.at(one).directory : this.at(other).directory
   }
 
+  /** Whether a device or a grant may write changes on a head. */
+  mayWrite(head: number, author: Author): boolean {
+    if (!isGrant(author)) return isInForce(this.at(head).directory, author)
+    return this.#isWriter(this.begin(head, author))
+  }
+
+  /** Whether it may sign a merge of two that are not apart. */
+  mayMerge(one: number, other: number, author: Author): boolean {
+    if (!isGrant(author)) return isInForce(this.directoryOf(one, other), author)
+    return this.#isWriter(this.#beginOfTwo(one, other, author))
+  }
+
+  #isWriter(begin: number | undefined): boolean {
+    if (begin === undefined) return false
+    const { row } = this.at(begin)
+    return this.#without === 'proposer refused' || (row?.type === 'begins' && row.role === 'writer')
+  }
+
+  /** The begin of a grant that is active after a record (FORMAT §12), decided by its parents. */
+  begin(number: number, grant: Author): number | undefined {
+    const key = `${number} ${grant}`
+    if (this.#begins.has(key)) return this.#begins.get(key)
+    const begin = this.#beginAfter(this.at(number), grant)
+    this.#begins.set(key, begin)
+    return begin
+  }
+
+  #beginAfter(made: Made, grant: Author): number | undefined {
+    const [one, other] = made.parents
+    if (one === undefined) return undefined
+    if (other !== undefined) return this.#beginOfTwo(one, other, grant)
+    if (this.#doesBegin(made, grant)) return made.number
+    return this.#doesEnd(made, grant) ? undefined : this.begin(one, grant)
+  }
+
+  #beginOfTwo(one: number, other: number, grant: Author): number | undefined {
+    const sides = [this.side(one, other), this.side(other, one)] as const
+    if (this.isForked(this.#list(this.at(one).history | this.at(other).history), granterOf(grant)))
+      return undefined
+    const [ofOne, ofOther] = sides.map((side) => side.some((made) => this.#doesBegin(made, grant)))
+    if (ofOne && ofOther) return undefined
+    const ended = (side: readonly Made[]): boolean => {
+      if (this.#without === 'begun apart is ended by the other side') return false
+      return side.some((made) => this.#doesEnd(made, grant))
+    }
+    if (ofOne) return ended(sides[1]) ? undefined : this.begin(one, grant)
+    if (ofOther) return ended(sides[0]) ? undefined : this.begin(other, grant)
+    return this.begin(one, grant) === undefined ? undefined : this.begin(other, grant)
+  }
+
+  #doesBegin({ row }: Made, grant: Author): boolean {
+    return row?.type === 'begins' && this.#isSame(row.grant, grant)
+  }
+
+  #doesEnd({ kind, row, directory }: Made, grant: Author): boolean {
+    if (row?.type === 'ends') return this.#isSame(row.grant, grant)
+    if (this.#without === 'keyring ends grants') return false
+    return kind === 'keyring' && !mayGive(directory, granterOf(grant))
+  }
+
+  #isSame(one: Author, other: Author): boolean {
+    if (this.#without !== 'id names granter') return one === other
+    return one.slice(one.indexOf('/')) === other.slice(other.indexOf('/'))
+  }
+
   /** The records of a side that are late against the other head: rules 4 and 5. */
   late(head: number, other: number): ReadonlySet<number> {
     const directory = this.directoryOf(head, other)
     const before = this.at(head).directory
-    const isGrantEnded = this.side(other, head).some(({ kind }) => kind === 'grants')
+    const enders = this.side(other, head).filter(({ row, kind }) => {
+      if (kind === 'keyring') return this.#without !== 'S ends by keyring too'
+      return row?.type === 'ends'
+    })
     const isEnded = (author: Author): boolean => {
-      if (author === 'grant' && isGrantEnded) return true
+      if (isGrant(author)) return enders.some((made) => this.#doesEnd(made, author))
       return isInForce(before, author) && !isInForce(directory, author)
     }
     const late = new Set<number>()
@@ -234,10 +335,21 @@ export class Ledger {
     const { kind, author, edit } = made
     const past = this.past(made.number)
     if (author === 'passphrase') return this.#mayEnrol(made, directory)
+    // A change neither begins nor ends a grant: the same ones are active before and after it.
+    if (isGrant(author)) return kind === 'change' && this.mayWrite(made.number, author)
     if (!isInForce(directory, author) || this.isForked(past, author)) return false
-    if (author === 'grant') return kind === 'change' && past.every((one) => one.kind !== 'grants')
     if (kind === 'change') return true
+    if (kind === 'grants') return this.#mayBeginOrEnd(made, directory)
     return isOwner(directory, author) && (edit === undefined || makesSense(directory, edit))
+  }
+
+  #mayBeginOrEnd({ author, row, parents }: Made, directory: Directory): boolean {
+    const [parent] = parents
+    if (row === undefined || parent === undefined) return false
+    const isActive = this.begin(parent, row.grant) !== undefined
+    const isGranter = granterOf(row.grant) === author
+    if (row.type === 'ends') return isActive && (isGranter || isOwner(directory, author))
+    return isGranter && !isActive && mayGive(directory, author)
   }
 
   /** An attacker knows only the passphrase of genesis. */
@@ -248,14 +360,15 @@ export class Ledger {
 }
 
 function edited(directory: Directory, edit: Edit): Directory {
-  const { roles, passphrase } = directory
-  if (edit.type === 'passphrase') return { roles, passphrase: passphrase + 1 }
-  return { roles: { ...roles, [edit.device]: edit.role }, passphrase }
+  if (edit.type === 'passphrase') return { ...directory, passphrase: directory.passphrase + 1 }
+  if (edit.type === 'givers') return { ...directory, givers: edit.givers }
+  return { ...directory, roles: { ...directory.roles, [edit.device]: edit.role } }
 }
 
 /** A removed device does not come back, and one owner remains (FORMAT §7.1). */
 export function makesSense(directory: Directory, edit: Edit): boolean {
   if (edit.type === 'passphrase') return true
+  if (edit.type === 'givers') return edit.givers !== directory.givers
   const { [edit.device]: role } = directory.roles
   if (role === undefined || role === 'removed' || role === edit.role) return false
   return Object.values(edited(directory, edit).roles).includes('owner')

@@ -2,7 +2,19 @@
 // and the laws of each state that they reach (FORMAT §0).
 
 import { Clones, cloneOf, type Step, type World } from './clones.ts'
-import { type Edit, isInForce, isOwner, Ledger, type Made, type Rule } from './ledger.ts'
+import { Laws } from './laws.ts'
+import {
+  type Author,
+  type Edit,
+  type Entry,
+  granterOf,
+  isGrant,
+  isOwner,
+  Ledger,
+  mayGive,
+  type Row,
+  type Rule,
+} from './ledger.ts'
 
 export type Hostile = 'nobody' | 'O2' | 'W' | 'passphrase' | 'grant'
 
@@ -12,6 +24,11 @@ export interface Bounds {
   readonly remotes: number
   /** How often the host shows an earlier state again. */
   readonly replays: number
+  /** The device whose grant is active at first. Its holder is `grant` if that means harm. */
+  readonly granter: 'O2' | 'W'
+  readonly role?: 'writer' | 'proposer'
+  /** Whether owners change members, or givers of grants; other actions are the same. */
+  readonly about: 'members' | 'grants'
 }
 
 interface State extends World {
@@ -47,8 +64,23 @@ const edits: readonly Edit[] = [
   { type: 'role', device: 'O2', role: 'reader' },
   { type: 'passphrase' },
 ]
+/** A granter loses the right to give, and gets it back. */
+const editsOfGivers: readonly Edit[] = [
+  { type: 'role', device: 'O2', role: 'reader' },
+  { type: 'role', device: 'O2', role: 'writer' },
+  { type: 'role', device: 'O2', role: 'owner' },
+  { type: 'role', device: 'W', role: 'reader' },
+  { type: 'role', device: 'W', role: 'writer' },
+  { type: 'givers', givers: 'owners alone' },
+  { type: 'givers', givers: 'owners and writers' },
+]
+/** Two devices that may begin the same key. */
+const grants = ['O2/V', 'W/V']
 /** How often each may happen on one way. */
-const caps = { write: 1, redact: 1, 'end grant': 1, keyring: 2, harm: 3 }
+const caps = {
+  members: { write: 1, redact: 1, begin: 0, end: 1, keyring: 2, harm: 3 },
+  grants: { write: 1, redact: 0, begin: 2, end: 2, keyring: 3, harm: 3 },
+}
 /** Syncs of everybody after which a store has settled, or will not. */
 const rounds = 6
 
@@ -57,13 +89,21 @@ export class Worlds {
   readonly #clones: Clones
   readonly #bounds: Bounds
   readonly #honest: readonly string[]
+  readonly #holder: Author
+  readonly #laws: Laws
   readonly #violations = new Map<string, Violation>()
+  /** Heads, and clones with remotes, that were judged before, on another way. */
+  readonly #judged = new Set<number | string>()
 
   constructor(bounds: Bounds, without?: Rule) {
     this.#bounds = bounds
     this.#ledger = new Ledger(without)
     this.#clones = new Clones(this.#ledger, without)
-    this.#honest = devices.filter((device) => device !== bounds.hostile)
+    this.#laws = new Laws(this.#ledger)
+    this.#holder = `${bounds.granter}/V`
+    const isHolderHonest = bounds.about === 'grants' && bounds.hostile !== 'grant'
+    const all = isHolderHonest ? [...devices, this.#holder] : devices
+    this.#honest = all.filter((device) => device !== bounds.hostile)
   }
 
   /** All states that `depth` actions reach. */
@@ -113,13 +153,19 @@ export class Worlds {
   }
 
   #first(): Reached {
-    if (this.#ledger.size === 0) {
-      this.#ledger.begin({ roles: { O1: 'owner', O2: 'owner', W: 'writer' }, passphrase: 0 })
+    const ledger = this.#ledger
+    if (ledger.size === 0) {
+      const roles = { O1: 'owner', O2: 'owner', W: 'writer' } as const
+      ledger.found({ roles, passphrase: 0, givers: 'owners and writers' })
     }
-    const remotes = Array.from({ length: this.#bounds.remotes }, () => 0)
-    const clone = { head: 0, noted: remotes }
-    const clones = Object.fromEntries(devices.map((device) => [device, clone]))
-    const state = { clones, remotes, pool: [0], counts: {} }
+    const { role = 'writer' } = this.#bounds
+    const row = { type: 'begins', grant: this.#holder, role } as const
+    const author = granterOf(this.#holder)
+    const head = ledger.add({ kind: 'grants', author, parents: [0], row })
+    const remotes = Array.from({ length: this.#bounds.remotes }, () => head)
+    const clone = { head, noted: remotes }
+    const clones = Object.fromEntries([...devices, this.#holder].map((one) => [one, clone]))
+    const state = { clones, remotes, pool: [0, head], counts: {} }
     return { state, action: 'begin', from: undefined }
   }
 
@@ -147,18 +193,25 @@ export class Worlds {
     }
     const { head } = cloneOf(state, device)
     const { directory } = ledger.at(head)
-    if (!isInForce(directory, device)) return
-    yield* this.#writes(from, device, 'change', 'write', `write ${device}`)
-    if (!isOwner(directory, device)) return
-    yield* this.#writes(from, device, 'redact', 'redact', 'redact')
-    if (this.#bounds.hostile === 'grant') {
-      yield* this.#writes(from, device, 'grants', 'end grant', 'end grant')
+    if (!ledger.mayWrite(head, device)) return
+    yield* this.#writes(from, device, { kind: 'change' }, 'write', `write ${device}`)
+    if (isGrant(device)) return
+    for (const row of this.#rows(head, device)) {
+      yield* this.#writes(from, device, { kind: 'grants', row }, counterOf(row), counterOf(row))
     }
+    if (!isOwner(directory, device)) return
+    yield* this.#writes(from, device, { kind: 'redact' }, 'redact', 'redact')
+    yield* this.#changes(from, device)
+  }
+
+  *#changes(from: Reached, device: string): Generator<Reached> {
+    const { state } = from
+    const { about } = this.#bounds
     const remote = device === 'O2' ? state.remotes.length - 1 : 0
-    for (const edit of edits) {
+    for (const edit of about === 'grants' ? editsOfGivers : edits) {
       if (edit.type === 'role' && edit.device === device) continue
       for (const isAnswered of [true, false]) {
-        const next = counted(state, 'keyring', caps.keyring)
+        const next = counted(state, 'keyring', caps[about].keyring)
         if (next === undefined) continue
         const changed = this.#clones.change(next, device, remote, edit, isAnswered)
         if (changed === undefined) continue
@@ -174,31 +227,48 @@ export class Worlds {
     }
   }
 
+  /** What a device that is in force may begin and end. */
+  #rows(head: number, device: string): readonly Row[] {
+    const { about, hostile } = this.#bounds
+    const { directory } = this.#ledger.at(head)
+    if (about === 'members' && hostile !== 'grant') return []
+    return grants.flatMap((grant): readonly Row[] => {
+      const isGranter = granterOf(grant) === device
+      if (this.#ledger.begin(head, grant) !== undefined) {
+        return isGranter || isOwner(directory, device) ? [{ type: 'ends', grant }] : []
+      }
+      if (!isGranter || !mayGive(directory, device)) return []
+      const roles = hostile === 'grant' ? (['writer', 'proposer'] as const) : ['writer' as const]
+      return roles.map((role) => ({ type: 'begins', grant, role }))
+    })
+  }
+
   *#writes(
     from: Reached,
     device: string,
-    kind: 'change' | 'redact' | 'grants',
-    cap: keyof typeof caps,
+    what: Pick<Entry, 'kind' | 'row'>,
+    cap: 'write' | 'redact' | 'begin' | 'end',
     counter: string,
   ): Generator<Reached> {
     const { state } = from
-    const next = counted(state, counter, caps[cap])
+    const next = counted(state, counter, caps[this.#bounds.about][cap])
     if (next === undefined) return
     const clone = cloneOf(state, device)
-    const head = this.#ledger.add({ kind, author: device, parents: [clone.head] })
+    const head = this.#ledger.add({ ...what, author: device, parents: [clone.head] })
     const clones = { ...next.clones, [device]: { ...clone, head } }
-    yield this.#reached(from, { ...next, clones }, `${device}: ${kind}`)
+    yield this.#reached(from, { ...next, clones }, this.#name(head))
   }
 
   /** What one who means harm can put on anything that the host has seen. */
   *#harm(from: Reached): Generator<Reached> {
-    const { hostile } = this.#bounds
+    const { hostile, about } = this.#bounds
     const { state } = from
     if (hostile === 'nobody') return
     for (const on of state.pool) {
       for (const number of this.#forged(on, state.pool)) {
         if (!this.#ledger.isValid(number) || state.pool.includes(number)) continue
-        const next = counted({ ...state, pool: withNumber(state.pool, number) }, 'harm', caps.harm)
+        const { harm } = caps[about]
+        const next = counted({ ...state, pool: withNumber(state.pool, number) }, 'harm', harm)
         if (next !== undefined) yield this.#reached(from, next, `harm: ${this.#name(number)}`)
       }
     }
@@ -206,11 +276,15 @@ export class Worlds {
 
   #forged(on: number, pool: readonly number[]): readonly number[] {
     const ledger = this.#ledger
-    const { hostile } = this.#bounds
+    const { hostile, about } = this.#bounds
     const parents = [on]
     const text = 'harm'
     if (hostile === 'grant') {
-      return [ledger.add({ kind: 'change', author: 'grant', parents, text })]
+      const all = about === 'grants' ? grants : [this.#holder]
+      return all.flatMap((author) => {
+        const made = ledger.add({ kind: 'change', author, parents, text })
+        return about === 'grants' ? [made, ...this.#merges(author, on, pool)] : [made]
+      })
     }
     if (hostile === 'passphrase') {
       const edit = { type: 'role', device: 'P', role: 'writer' } as const
@@ -222,15 +296,32 @@ export class Worlds {
     const own = (['change', 'redact'] as const).map((kind) => {
       return ledger.add({ kind, author: hostile, parents, text })
     })
-    const merges = pool
-      .filter((other) => other < on && !ledger.has(on, other))
-      .map((other) => ledger.add({ kind: 'change', author: hostile, parents: [on, other] }))
     const keyrings = (['removed', 'reader'] as const).map((role) => {
       const device = role === 'removed' ? 'O1' : 'W'
       const edit = { type: 'role', device, role } as const
       return ledger.add({ kind: 'keyring', author: hostile, parents, edit })
     })
-    return [...own, ...merges, ...keyrings]
+    const given = about === 'grants' ? this.#forgedGrants(hostile, on) : []
+    return [...own, ...this.#merges(hostile, on, pool), ...keyrings, ...given]
+  }
+
+  #merges(author: Author, on: number, pool: readonly number[]): readonly number[] {
+    return pool
+      .filter((other) => other < on && !this.#ledger.has(on, other))
+      .map((other) => this.#ledger.add({ kind: 'change', author, parents: [on, other] }))
+  }
+
+  /** The key of another one's holder, a key that it has itself, and the ends of everybody's. */
+  #forgedGrants(author: string, on: number): readonly number[] {
+    const ledger = this.#ledger
+    const parents = [on]
+    const own = [`${author}/V`, `${author}/X`]
+    const begun = own.map((grant): Row => ({ type: 'begins', grant, role: 'writer' }))
+    const ended = [...new Set([...own, ...grants])].map((grant): Row => ({ type: 'ends', grant }))
+    return [
+      ...[...begun, ...ended].map((row) => ledger.add({ kind: 'grants', author, parents, row })),
+      ledger.add({ kind: 'change', author: `${author}/X`, parents, text: 'harm' }),
+    ]
   }
 
   /** With all that the remotes show among what the host has seen. */
@@ -241,54 +332,22 @@ export class Worlds {
 
   #check(reached: Reached): void {
     const ledger = this.#ledger
+    const { clones, remotes } = reached.state
     for (const device of this.#honest) {
       const { head } = cloneOf(reached.state, device)
+      if (this.#judged.has(head)) continue
+      this.#judged.add(head)
       if (!ledger.isValid(head)) this.#violated(reached, 'a clone has a head that is not valid')
       const history = [...ledger.past(head), ledger.at(head)]
       if (this.#honest.some((one) => ledger.isForked(history, one))) {
         this.#violated(reached, 'an honest device is forked')
       }
-      this.#checkAuthority(reached, head, history)
+      for (const law of this.#laws.brokenBy(head)) this.#violated(reached, law)
     }
+    const key = JSON.stringify([Object.values(clones), remotes])
+    if (this.#judged.has(key)) return
+    this.#judged.add(key)
     this.#checkAgreement(reached)
-  }
-
-  /**
-   * §0.3: a device writes nothing after its right has ended, except for records that others built
-   * on before.
-   */
-  #checkAuthority(reached: Reached, head: number, history: readonly Made[]): void {
-    const ledger = this.#ledger
-    const now = ledger.at(head).directory
-    for (const keyring of history) {
-      const [parent] = keyring.parents
-      if (keyring.kind !== 'keyring' || parent === undefined) continue
-      const before = ledger.at(parent).directory
-      for (const one of history) {
-        const { number, author, kind } = one
-        if (ledger.has(keyring.number, number) || ledger.has(number, keyring.number)) continue
-        const hasLost = (has: (directory: typeof now, author: string) => boolean): boolean => {
-          return has(before, author) && !has(keyring.directory, author) && !has(now, author)
-        }
-        const isOn = (later: Made): boolean => {
-          return ledger.has(later.number, number) && !ledger.has(later.number, keyring.number)
-        }
-        if (
-          hasLost(isInForce) &&
-          !history.some((later) => isOn(later) && vouches(later, keyring))
-        ) {
-          this.#violated(reached, 'a late record is in a head')
-        }
-        const isMerged = (later: Made): boolean => {
-          const isBoth =
-            ledger.has(later.number, number) && ledger.has(later.number, keyring.number)
-          return isBoth && later.parents.length === 2 && isOwner(later.directory, later.author)
-        }
-        if (kind === 'redact' && hasLost(isOwner) && !history.some(isMerged)) {
-          this.#violated(reached, 'what only an owner may do counts without an owner')
-        }
-      }
-    }
   }
 
   /** With honest remotes from now on, all that are in force get one head, by one command each. */
@@ -324,7 +383,9 @@ export class Worlds {
     }
     const [end = 0] = world.remotes
     const ledger = this.#ledger
-    const members = this.#honest.filter((one) => isInForce(ledger.at(end).directory, one))
+    const members = this.#honest.filter((one) => {
+      return ledger.mayWrite(end, one) && this.#mayFollow(one, cloneOf(world, one).head)
+    })
     const isOne = members.every((one) => {
       return cloneOf(world, one).head === end && outcomes[one] === 'done'
     })
@@ -335,12 +396,21 @@ export class Worlds {
     this.#checkNothingVanishes(reached, end, told)
   }
 
+  /**
+   * Whether others can wait for a clone. The clone of a grant cannot merge records that together
+   * fork a hostile granter, and it pushes no end that the host showed to it alone.
+   */
+  #mayFollow(device: string, head: number): boolean {
+    if (!isGrant(device)) return true
+    return granterOf(device) !== this.#bounds.hostile && this.#ledger.mayWrite(head, device)
+  }
+
   /** What an honest clone had is in the end, or its user was told of it. */
   #checkNothingVanishes(reached: Reached, end: number, told: ReadonlySet<number>): void {
     const ledger = this.#ledger
     for (const device of this.#honest) {
       const { head } = cloneOf(reached.state, device)
-      if (!isInForce(ledger.at(end).directory, device)) continue
+      if (!ledger.mayWrite(end, device) || !this.#mayFollow(device, head)) continue
       const lost = ledger.side(head, end).find(({ number }) => !told.has(number))
       if (lost !== undefined) this.#violated(reached, 'a record is gone, and nobody was told')
     }
@@ -354,16 +424,15 @@ export class Worlds {
   }
 
   #name(number: number): string {
-    const { kind, author, parents, edit } = this.#ledger.at(number)
-    const what = edit === undefined ? '' : ` ${JSON.stringify(edit)}`
+    const { kind, author, parents, edit, row } = this.#ledger.at(number)
+    const more = edit ?? row
+    const what = more === undefined ? '' : ` ${JSON.stringify(more)}`
     return `${number} = ${author} ${kind}${what} on ${parents.join(' and ')}`
   }
 }
 
-/** Whether one who was left in by a keyring built on what it ends. */
-function vouches({ kind, author }: Made, { directory }: Made): boolean {
-  if (kind === 'keyring') return true
-  return author !== 'grant' && isInForce(directory, author)
+function counterOf({ type }: Row): 'begin' | 'end' {
+  return type === 'begins' ? 'begin' : 'end'
 }
 
 function counted(state: State, counter: string, most: number): State | undefined {

@@ -1,10 +1,12 @@
 // T75: an agent writes text that models read and people cannot see: a sentence in tags or in
 // variation selectors, characters of no width, controls that reverse the direction. A terminal
-// shows that such text exists, where, and its meaning; in a pipe the bytes are unchanged.
+// shows that such text exists, where, and its meaning; in a pipe the bytes are unchanged. What a
+// hook tells an agent has no such text: it is escaped.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { promptContext } from '../../src/cli/commands/hook.ts'
 import { sharedHome } from '../e2e/cli-process.ts'
 import { onTerminal, terminal } from '../e2e/cli-terminal.ts'
 
@@ -86,4 +88,14 @@ describe.skipIf(terminal.missing)(`T75: hidden text on a terminal${terminal.note
     const { hidden_characters: count, content: same } = await home.json('show', version)
     expect([count, same]).toEqual([44, content])
   })
+})
+
+test('T75: what a hook tells an agent has it escaped, in a name and in a line', () => {
+  const name = `/todo${selectors}\u{1d159}.md`
+  const ids = { memoryId: '', versionId: '', sha256: '' }
+  const memory = { ...ids, path: name, sizeBytes: 1, createdAt: 0, updatedAt: 0 }
+  const snippet = content.replaceAll(/[\r\n]/g, ' ').slice(-150)
+  const told = promptContext([{ memory, score: 1, line: 1, snippet: `${snippet}${tags}` }], 4000)
+  expect(told).toMatch(/"\/memories\/todo(?:\\udb40\\udd[0-9a-f]{2}){4}\\ud834\\udd59\.md"/)
+  expect(told).not.toMatch(/[\p{DI}\p{Cf}]/u)
 })

@@ -312,10 +312,14 @@ export function wordsToFind(prompt: unknown): string {
   return longestFirst.join(' ').slice(0, QUERY_UNITS).toWellFormed()
 }
 
-/** A JSON string of letters, digits and visible ASCII, without the characters that begin a tag. */
+/**
+ * A JSON string of letters, digits and visible ASCII, without the characters that begin a tag.
+ * Some marks and letters are invisible, variation selectors among them, and can spell a sentence
+ * that the user does not see: they are escaped wherever they stand.
+ */
 function quoted(path: string): string {
   const short = path.length > NAME_MAX ? `${path.slice(0, NAME_MAX)}…` : path
-  return JSON.stringify(short).replaceAll(/[^ -~\p{L}\p{M}\p{N}]|[<>`]/gu, (character) => {
+  return JSON.stringify(short).replaceAll(/[^ -~\p{L}\p{M}\p{N}]|[<>`]|\p{DI}/gu, (character) => {
     const units = Array.from({ length: character.length }, (_, index) =>
       character.charCodeAt(index),
     )

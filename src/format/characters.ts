@@ -11,29 +11,37 @@ const CONTROLS: readonly Range[] = [
   [0x7f, 0x9f],
 ]
 
-/** U+2028 and U+2029, and general category Cf in Unicode 15.1. */
+/**
+ * U+2028, U+2029 and the blank U+2800; general category Cf, and what Unicode lets a font not draw
+ * (Default_Ignorable_Code_Point), in Unicode 15.1.
+ */
 const UNSEEN: readonly Range[] = [
   [0xad, 0xad],
+  [0x34f, 0x34f],
   [0x600, 0x605],
   [0x61c, 0x61c],
   [0x6dd, 0x6dd],
   [0x70f, 0x70f],
   [0x890, 0x891],
   [0x8e2, 0x8e2],
-  [0x180e, 0x180e],
+  [0x115f, 0x1160],
+  [0x17b4, 0x17b5],
+  [0x180b, 0x180f],
   [0x200b, 0x200f],
   [0x2028, 0x202e],
-  [0x2060, 0x2064],
-  [0x2066, 0x206f],
+  [0x2060, 0x206f],
+  [0x2800, 0x2800],
+  [0x3164, 0x3164],
+  [0xfe00, 0xfe0f],
   [0xfeff, 0xfeff],
-  [0xfff9, 0xfffb],
+  [0xffa0, 0xffa0],
+  [0xfff0, 0xfffb],
   [0x110bd, 0x110bd],
   [0x110cd, 0x110cd],
   [0x13430, 0x1343f],
   [0x1bca0, 0x1bca3],
   [0x1d173, 0x1d17a],
-  [0xe0001, 0xe0001],
-  [0xe0020, 0xe007f],
+  [0xe0000, 0xe0fff],
 ]
 
 /** The characters that a device name neither begins nor ends with (FORMAT §1.5). */
@@ -51,7 +59,9 @@ const SPACES: readonly Range[] = [
 export const unseenClass: string = classOf(UNSEEN)
 
 const control = new RegExp(classOf(CONTROLS), 'u')
-const forbidden = new RegExp(classOf([...CONTROLS, ...UNSEEN]), 'u')
+const forbiddenClass = classOf([...CONTROLS, ...UNSEEN])
+const forbidden = new RegExp(forbiddenClass, 'u')
+const allForbidden = new RegExp(forbiddenClass, 'gu')
 const spaceAtEnd = new RegExp(`^${classOf(SPACES)}|${classOf(SPACES)}$`, 'u')
 
 /** Whether a text has a character of category Cc, which no version of Unicode changes. */
@@ -62,6 +72,15 @@ export function hasControls(text: string): boolean {
 /** Whether a text has a forbidden character, or half a surrogate pair. */
 export function hasForbidden(text: string): boolean {
   return !text.isWellFormed() || forbidden.test(text)
+}
+
+/** `U+FE0F` for each forbidden character that a text has, once each, in their order there. */
+export function forbiddenNames(text: string): readonly string[] {
+  const found = new Set(text.match(allForbidden))
+  return Array.from(found, (character) => {
+    const digits = (character.codePointAt(0) ?? 0).toString(16).toUpperCase()
+    return `U+${digits.padStart(4, '0')}`
+  })
 }
 
 export function hasSpaceAtEnd(text: string): boolean {
@@ -75,8 +94,8 @@ export function hasSpaceAtEnd(text: string): boolean {
  */
 export function findWriteProblem(text: string): string | undefined {
   if (text.normalize('NFC') !== text) return 'be in Unicode normalization form C'
-  if (!/[\p{Cc}\p{Cf}\p{Cn}\p{Zl}\p{Zp}]/u.test(text)) return undefined
-  return 'not contain control, format or unassigned characters'
+  if (!/[\p{Cc}\p{Cf}\p{Cn}\p{DI}\p{Zl}\p{Zp}\u2800]/u.test(text)) return undefined
+  return 'not contain control, invisible or unassigned characters'
 }
 
 function classOf(ranges: readonly Range[]): string {

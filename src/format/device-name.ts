@@ -23,7 +23,7 @@ export function checkDeviceName(name: unknown): string {
   throw new StoreError(
     'invalid_input',
     `A device name must be text of at most ${deviceNameCharactersMax} characters, without ` +
-      'control or format characters, or white space at its ends',
+      'control or invisible characters, or white space at its ends',
   )
 }
 

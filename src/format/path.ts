@@ -6,10 +6,12 @@ import { utf8Text } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { pathBytesMax, pathSegmentsMax } from '../limits.ts'
 import { Bytes } from '../platform/bytes.ts'
-import { findWriteProblem, hasForbidden } from './characters.ts'
+import { findWriteProblem, forbiddenNames, hasForbidden } from './characters.ts'
 
 /** Reserved for tools that mark a mounted memory directory with this file. */
 const RESERVED = '/.anthropic-memory-store'
+/** As many forbidden characters are named: a path may have hundreds. */
+const NAMED_MAX = 3
 
 /** Like `checkPath`, for a path that a memory is given: of assigned characters, in NFC. */
 export function checkNewPath(path: unknown): string {
@@ -55,7 +57,11 @@ export function isAtOrBelow(path: string | undefined, at: string): boolean {
 
 function findProblem(path: string): string | undefined {
   if (!path.startsWith('/')) return 'A path must start with a slash'
-  if (hasForbidden(path)) return 'A path must have no control, format or malformed characters'
+  if (!path.isWellFormed()) return 'A path must be well-formed Unicode'
+  if (hasForbidden(path)) {
+    const names = forbiddenNames(path).slice(0, NAMED_MAX).join(', ')
+    return `A path must have no control or invisible characters: remove ${names}`
+  }
   if (Bytes.byteLength(path) > pathBytesMax) {
     return `A path must be at most ${pathBytesMax} bytes of UTF-8`
   }

@@ -230,7 +230,7 @@ function checkTerms({ role = 'writer', lastsMs = grantMsDefault, label = '' }: G
     throw new StoreError(
       'invalid_input',
       `A label must be text of at most ${grantLabelCharactersMax} characters, without control or ` +
-        'format characters, or white space at its ends',
+        'invisible characters, or white space at its ends',
     )
   }
   return { role, lastsMs, label }

@@ -1,17 +1,25 @@
 // T8: a member's own program gives memories paths that this release would not give: in another
 // normal form, or with characters that its version of Unicode has not assigned. Readers take them,
-// so that two releases judge one history alike; an owner sees them, and gets rid of them. FORMAT
-// §1.6, §5.2.
+// so that two releases judge one history alike; an owner sees them, and gets rid of them. A path
+// with a character that is never seen is another matter: it looks like its neighbour on every
+// screen, and all readers refuse it. FORMAT §1.6, §5.2.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { formatIdentity, openStore } from '../../src/index.ts'
+import type { Identity } from '../../src/keys/identity.ts'
 import { type Home, newHome } from '../e2e/cli-process.ts'
 import { idOf } from '../support/forge-seal.ts'
 import type { Forge } from '../support/forge.ts'
 import { writeForged } from '../support/forged-disk.ts'
-import { accepted, standardHistory, verdicts } from '../support/standard-forge.ts'
+import {
+  accepted,
+  refused,
+  standardHistory,
+  type Verdicts,
+  verdicts,
+} from '../support/standard-forge.ts'
 import { author, contentsOf } from '../support/stores.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
@@ -20,9 +28,11 @@ const unassigned = '/\u0378.md'
 const below = '/dir/e\u0301.md'
 
 let forge: Forge
+let member: Identity
 beforeAll(async () => {
   const { forge: standard, writer } = await standardHistory('foreign paths')
   forge = standard
+  member = writer
   const paths = ['/caf\u00e9.md', decomposed, unassigned, below]
   const rows = paths.map((path) => ({ memoryId: idOf(path), path, content: `at ${path}\n` }))
   const created = rows.map((row) => ({ ...row, operation: 'created' as const }))
@@ -41,6 +51,46 @@ async function ownersHome(): Promise<Home> {
 
 test('T8: both decoders accept them', async () => {
   expect(await verdicts(forge)).toEqual(accepted)
+})
+
+/** A member's change that makes `/notes.md`, and this path next to it. */
+async function judgeNextToNotes(path: string): Promise<Verdicts> {
+  const forged = forge.fork()
+  const rows = ['/notes.md', path].map((one) => {
+    const memoryId = idOf(`notes ${one}`)
+    return { memoryId, path: one, content: 'x\n', operation: 'created' as const }
+  })
+  const sorted = rows.toSorted((a, b) => (a.memoryId < b.memoryId ? -1 : 1))
+  forged.change(sorted, { author: member })
+  return verdicts(forged)
+}
+
+describe('T8: both decoders refuse a second path that looks like /notes.md', () => {
+  test.each([
+    ['U+FE0F', '\ufe0f'],
+    ['U+FE00', '\ufe00'],
+    ['U+E0100', '\u{e0100}'],
+    ['U+E01EF', '\u{e01ef}'],
+    ['U+3164', '\u3164'],
+    ['U+FFA0', '\uffa0'],
+    ['U+115F', '\u115f'],
+    ['U+1160', '\u1160'],
+    ['U+034F', '\u034f'],
+    ['U+17B5', '\u17b5'],
+    ['U+180B', '\u180b'],
+    ['U+180F', '\u180f'],
+    ['U+2065', '\u2065'],
+    ['U+2800', '\u2800'],
+    ['U+FFF0', '\ufff0'],
+    ['U+E0000', '\u{e0000}'],
+    ['U+E0FFF', '\u{e0fff}'],
+  ])('%s', async (_, character) => {
+    expect(await judgeNextToNotes(`/notes${character}.md`)).toEqual(refused('detail_malformed'))
+  })
+
+  test('a name with an emoji without a selector is accepted', async () => {
+    expect(await judgeNextToNotes('/notes \u2764.md')).toEqual(accepted)
+  })
 })
 
 test(
@@ -97,9 +147,9 @@ test(
   { tags: 'slow' },
   async () => {
     const home = await ownersHome()
-    const refused = await home.call(['export', 'out'])
-    expect(refused).toMatchObject({ exitCode: 2 })
-    expect(refused.stderr).toContain(`${decomposed} is not in Unicode normalization form C`)
+    const failed = await home.call(['export', 'out'])
+    expect(failed).toMatchObject({ exitCode: 2 })
+    expect(failed.stderr).toContain(`${decomposed} is not in Unicode normalization form C`)
     expect(existsSync(join(home.directory, 'out'))).toBe(false)
     expect(await home.call(['export', 'out', '--skip-unsafe'])).toMatchObject({ exitCode: 0 })
     const out = join(home.directory, 'out')

@@ -49,6 +49,16 @@ function within(home: Home, directory: string, ...words: readonly string[]): str
   })
 }
 
+test('a name with a letter that is not seen gives a path of the store', async () => {
+  const home = await newHomeWithStore()
+  const project = projectOf(home, 'code/app')
+  git(project, 'remote', 'set-url', 'origin', 'git@example.com:team/a\u3164b.git')
+  write(join(memoryOf(home, project), 'MEMORY.md'), '- [Style](style.md)\n')
+  const shown = within(home, project, 'setup', 'claude-code', '--memory', '--write', '--json')
+  const at = expect.stringMatching(/^\/claude-code\/projects\/a-b-[0-9a-f]{10}$/)
+  expect(JSON.parse(shown)).toMatchObject({ written: true, mirrors: [{ at }] })
+})
+
 test('memory of a project and of agents follows to another machine', async () => {
   const url = bareRemote()
   const first = await newHomeWithStore()

@@ -69,6 +69,7 @@ test('invalid files are refused as a whole, or left out with the reason', async 
   home.file('in/nul.md', 'a\0b')
   home.file('in/utf16.md', Buffer.from('\ufefftext', 'utf16le'))
   home.file('in/tab\there.md', 'a control character')
+  home.file('in/\u2764\ufe0f.md', 'an emoji with a selector')
   home.file(`in/${'d/'.repeat(20)}deep.md`, 'too deep')
   const refused = await home.call(['import', 'in', '--json'])
   expect(refused).toMatchObject({ exitCode: 2, stdout: '' })
@@ -83,12 +84,13 @@ test('invalid files are refused as a whole, or left out with the reason', async 
     'in/nul.md': 'contains NUL characters',
     'in/utf16.md': 'not UTF-8 text',
     'in/tab\there.md': expect.stringContaining('control'),
+    'in/\u2764\ufe0f.md': expect.stringMatching(/: remove U\+FE0F$/),
     [`in/${'d/'.repeat(20)}deep.md`]: expect.stringContaining('20 segments'),
   })
   expect(await home.ok('ls')).toBe('')
   const { stdout, exitCode } = await home.call(['import', 'in', '--skip-unsuitable', '--json'])
   expect(exitCode).toBe(0)
-  expect(JSON.parse(stdout)).toMatchObject({ imported: 2, left_out: { length: 6 } })
+  expect(JSON.parse(stdout)).toMatchObject({ imported: 2, left_out: { length: 7 } })
   expect(await home.ok('cat', 'bom.md')).toBe('\ufeffkept')
 })
 

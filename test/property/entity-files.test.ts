@@ -12,8 +12,17 @@ const pieces: readonly string[] = [
   'a A b B - . .. / \\ : * _ é e\u0301 ß SS İ i ı \u0301 日本 😀 \u200b \u202e \ufeff \u0378'.split(
     ' ',
   ),
-  ['con', 'NUL', 'relations', '.git', 'x'.repeat(300), '語'.repeat(90), '-0a1b2c3d'],
-  [' ', '\t', '\n', '\0'],
+  [
+    'con',
+    'NUL',
+    'relations',
+    '.git',
+    'x'.repeat(300),
+    '語'.repeat(90),
+    '-0a1b2c3d',
+    '\u2764\ufe0f',
+  ],
+  [' ', '\t', '\n', '\0', '\u3164', '\u2800'],
 ].flat()
 
 const devices = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i
@@ -65,6 +74,9 @@ describe('entityFiles', () => {
     ['日本語', '日本語.md'],
     ['', 'entity.md'],
     ['…', 'entity.md'],
+    ['\u2764\ufe0f Health', 'Health.md'],
+    ['a\u3164b', 'a-b.md'],
+    ['\ufe0f', 'entity.md'],
   ])('%j is readable in %j', (name, file) => {
     expect(entityFiles([name]).get(name)).toBe(file)
   })

@@ -142,9 +142,9 @@ export function entityFiles(
   return files
 }
 
-/** Letters and digits of any script; each other run is one hyphen, at neither end. */
+/** Letters and digits of any script that are seen; each other run is one hyphen, at neither end. */
 function stemOf(name: string): string {
-  const words = name.normalize('NFC').replaceAll(/[^\p{L}\p{M}\p{N}_.]+/gu, '-')
+  const words = name.normalize('NFC').replaceAll(/(?:[^\p{L}\p{M}\p{N}_.]|\p{DI})+/gu, '-')
   const stem = trimmed(firstBytes(trimmed(words))).normalize('NFC')
   if (stem === '' || findWriteProblem(stem) !== undefined) return 'entity'
   return devices.test(foldCase(stem)) ? `_${stem}` : stem

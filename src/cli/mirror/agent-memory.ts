@@ -178,7 +178,7 @@ function identify(context: Context, root: string): ProjectIdentity | undefined {
 
 /** A name in a path of the store. */
 function nameOf(text: string): string {
-  const name = text.normalize('NFC').replaceAll(/[^\p{L}\p{N}._-]+/gu, '-')
+  const name = text.normalize('NFC').replaceAll(/(?:[^\p{L}\p{N}._-]|\p{DI})+/gu, '-')
   return /^\.*$/.test(name) ? 'project' : name
 }
 

@@ -133,7 +133,7 @@ const ROUNDS_MAX = 3
 /** Secrets of Kubernetes that Helm keeps are base64 of base64. */
 const DECODED_DEPTH = 2
 
-const UNSEEN = `(?:${unseenClass}|[\\u{fe00}-\\u{fe0f}]|[\\u{e0100}-\\u{e01ef}])+`
+const UNSEEN = `${unseenClass}+`
 const COLOUR = String.raw`\u{1b}\[[0-9;:]{0,32}[A-Za-z]`
 const ESCAPE = new RegExp(
   [

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import {
   findWriteProblem,
+  forbiddenNames,
   hasControls,
   hasForbidden,
   hasSpaceAtEnd,
@@ -46,13 +47,29 @@ const spaces = listed('none of U+0020', 'at either end')
 const hasSpace = (text: string): boolean => Array.from(text).some(hasSpaceAtEnd)
 
 test.each([
-  ['forbidden', forbidden, 237, hasForbidden],
+  ['forbidden', forbidden, 4274, hasForbidden],
   ['controls', controls, 65, hasControls],
   ['spaces', spaces, 17, hasSpace],
 ])('of all code points these are %s: those of the document', { tags: 'slow' }, (_, ...expected) => {
   const [points, count, judge] = expected
   expect(points.size).toBe(count)
   expect([...judged(judge)]).toEqual([...points].toSorted((a, b) => a - b))
+})
+
+test('all that Unicode lets a font not draw is forbidden, and the blank of Braille', () => {
+  const ignorable = judged((text) => /\p{Default_Ignorable_Code_Point}/u.test(text))
+  expect(ignorable.size).toBeGreaterThan(4000)
+  expect([...ignorable, 0x2800].filter((point) => !forbidden.has(point))).toEqual([])
+})
+
+test('nothing that draws something of its own is forbidden', () => {
+  const known = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u
+  expect([...forbidden].filter((point) => !known.test(String.fromCodePoint(point)))).toEqual([])
+})
+
+test('the names of the forbidden characters of a text are given once each', () => {
+  expect(forbiddenNames('a\tb\ufe0f\t\u{e0041}')).toEqual(['U+0009', 'U+FE0F', 'U+E0041'])
+  expect(forbiddenNames('\u2764 \ud800')).toEqual([])
 })
 
 test('refuses a space at both ends, and accepts one within', () => {

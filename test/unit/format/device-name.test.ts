@@ -46,6 +46,7 @@ describe('a text that is made fit to be a name', () => {
     ['a name', 'anna-laptop', 'anna-laptop'],
     ['white space around it', ' \u3000a b\n', 'a b'],
     ['control and format characters', 'a\u0000b\u202ec\u00ad', 'abc'],
+    ['the selector of an emoji', 'Ana\u2764\ufe0f', 'Ana\u2764'],
     ['half a surrogate pair, and what is not assigned', 'a\ud800b\u0378', 'ab'],
     ['another normal form', 'Zoe\u0308', 'Zo\u00eb'],
     ['what has another form without the character between', 'e\u200d\u0301', '\u00e9'],

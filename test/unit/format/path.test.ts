@@ -13,6 +13,15 @@ test.each([
   expect(() => checkNewPath(path)).toThrow(refused)
 })
 
+test.each([
+  ['a selector', '/\u2764\ufe0f.md', /^A path must have no .* characters: remove U\+FE0F$/],
+  ['three', '/\u{1f468}\u200d\u2764\ufe0f\u200d\ufe0f\t', /: remove U\+200D, U\+FE0F, U\+0009$/],
+  ['many', '/\ufe00\ufe01\ufe02\ufe03', /: remove U\+FE00, U\+FE01, U\+FE02$/],
+  ['half a pair', '/\ufe0f\ud800', /^A path must be well-formed Unicode$/],
+])('a refusal says which characters to remove: %s', (_, path, message) => {
+  expect(() => checkPath(path)).toThrow(message)
+})
+
 describe('refused with invalid_path:', () => {
   test.each([
     ['no string', 5],

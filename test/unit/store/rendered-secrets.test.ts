@@ -101,6 +101,11 @@ const cases: readonly (readonly [what: string, rule: string, content: string, li
     'GitHub token',
     `${github.slice(0, 9)}\u{E0041}${github.slice(9)}`,
   ],
+  [
+    'a token with selectors and fillers',
+    'GitHub token',
+    `${github.slice(0, 9)}\uFE0F\u3164\u{E01EF}\u034F${github.slice(9)}`,
+  ],
   ['a card number with joiners', 'payment card number', '4111\u20601111\u20601111\u20601111'],
 
   // Base64.

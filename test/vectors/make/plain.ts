@@ -231,6 +231,7 @@ function names(device: (change: Partial<DeviceEntry>) => Plain): readonly Vector
     of(refused, 'a name of 65 characters', 'x'.repeat(65)),
     of(refused, 'a name with a line break', 'a\nb'),
     of(refused, 'a name with a zero-width space', 'a\u200bb'),
+    of(refused, 'a name with a variation selector', '\u2764\ufe0f'),
     of(refused, 'a name with a line separator', 'a\u2028b'),
     of(refused, 'a name with white space before it', ' a'),
     of(refused, 'a name with a no-break space after it', 'a\u00a0'),

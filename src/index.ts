@@ -178,6 +178,10 @@ export type { RemoteStatus } from './store/sync/remote-state.ts'
 export type { NewDevice } from './store/sync/report.ts'
 export type {
   BegunAnew,
+  GrantChanges,
+  GrantWork,
+  NotWritten,
+  NotWrittenVersion,
   ReplacedVersion,
   Sent,
   SettingsOutcome,

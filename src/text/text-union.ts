@@ -33,12 +33,12 @@ export function uniteTexts({ base, older, newer }: TextSides): string {
   return isOpen ? united.replace(/\n$/, '') : united
 }
 
-function withFinalFeed(text: string): string {
+export function withFinalFeed(text: string): string {
   return isOpenEnded(text, false) ? `${text}\n` : text
 }
 
 /** An empty text has no last line that could show it. */
-function isOpenEnded(text: string, whenEmpty: boolean): boolean {
+export function isOpenEnded(text: string, whenEmpty: boolean): boolean {
   return text === '' ? whenEmpty : !text.endsWith('\n')
 }
 

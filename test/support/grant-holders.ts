@@ -19,7 +19,7 @@ import { bareRemote, type Clone, firstClone, joinClone, put, sync, syncAll } fro
 import { author, contentsOf, leastStretch, newStore } from './stores.ts'
 import { git, gitBytes, temporaryDirectory } from './temporary.ts'
 
-const holderAgent = {
+export const holderAgent = {
   actor: { type: 'session', id: 'agent-2' },
   session: 'agent-2',
 } as const

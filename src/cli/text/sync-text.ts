@@ -5,7 +5,14 @@ import type { Wire } from '../../operations/wire.ts'
 import type { GrantsReport } from '../../store/grants/publish.ts'
 import type { Conflict } from '../../store/history/conflicts.ts'
 import type { MergeOutcome } from '../../store/merge/plan.ts'
-import type { BegunAnew, NewDevice, SettingsOutcome, SyncReport } from '../../store/sync/report.ts'
+import type {
+  BegunAnew,
+  GrantWork,
+  NewDevice,
+  NotWritten,
+  SettingsOutcome,
+  SyncReport,
+} from '../../store/sync/report.ts'
 import { visible } from '../../text/visible.ts'
 import type { Ink } from '../terminal/ink.ts'
 import { deviceText, type DeviceNames, shortDeviceTexts } from './device-text.ts'
@@ -65,6 +72,8 @@ export function reportText(
         ? ['what members had written on the side that was given up was written again']
         : [],
     ),
+    text(report.grantWork.again.map(againLine)),
+    notAgainText(context, ink, report.grantWork.notAgain),
     lateText(context, ink, report.late, names),
     text([
       ...forkedDevices.map((device) => {
@@ -133,15 +142,52 @@ function newDeviceText({ deviceId, name, role, admittedBy }: NewDevice): string 
 /** At most this many paths are named. */
 const PATHS_MAX = 3
 
+function someOf(paths: readonly string[]): string {
+  const all = [...new Set(paths.map((path) => visible(path)))]
+  return [...all.slice(0, PATHS_MAX), ...(all.length > PATHS_MAX ? ['…'] : [])].join(', ')
+}
+
 function elsewhereText(merged: readonly Conflict[]): string {
-  const all = [...new Set(merged.map(({ path }) => visible(path ?? '(redacted)')))]
-  const paths = [...all.slice(0, PATHS_MAX), ...(all.length > PATHS_MAX ? ['…'] : [])].join(', ')
+  const paths = someOf(merged.map(({ path = '(redacted)' }) => path))
   const made = countText(merged.length, 'version', 'versions')
   const them = merged.length === 1 ? 'it' : 'them'
   return (
     `merges elsewhere combined both sides in ${made} (${paths}): ` +
     `\`gitlocket conflicts\` lists ${them}`
   )
+}
+
+function againLine({ grantId, changes, memories }: GrantWork['again'][number]): string {
+  const count = countText(changes, 'change', 'changes')
+  const paths = someOf(memories.map(({ path }) => path))
+  const where = paths === '' ? '' : ` (${paths})`
+  return `wrote ${count} of the grant ${grantId} again, without what a removed device wrote${where}`
+}
+
+const lostTexts: Readonly<Record<NotWritten, string>> = {
+  not_here: "the removed device's memory",
+  overlaps: "edit of the removed device's text",
+  redacted: 'may hold redacted text',
+  refused: 'not taken by this store',
+}
+
+/** Under a heading; empty without versions. */
+function notAgainText(context: ReportPlace, ink: Ink, versions: GrantWork['notAgain']): string {
+  if (versions.length === 0) return ''
+  const columns: readonly Column<GrantWork['notAgain'][number]>[] = [
+    {
+      head: 'PATH',
+      cell: ({ path, memoryId }) => path ?? memoryId,
+      cut: 'beginning',
+      weight: 2,
+    },
+    { head: 'WHY', cell: ({ why }) => lostTexts[why] },
+    { head: 'GRANT', cell: ({ grantId }) => grantId, cut: 'end' },
+    idColumn(({ versionId }) => versionId),
+  ]
+  const count = countText(versions.length, 'version', 'versions')
+  const title = `Did not write ${count} of grants again`
+  return `${INDENT}${title}\n${indentedTable(context, ink, versions, columns, `${INDENT}  `)}`
 }
 
 /** A change that was left out; a program may want to write it again. */
@@ -246,6 +292,7 @@ export function reportJson(report: SyncReport, names: DeviceNames = new Map()): 
     builtOnRedacted: report.builtOnRedacted.map(builtOnRedactedJson),
     lateChanges: report.late.map((change) => lateJson(change, names)),
     writtenAgain: report.hasRepeated,
+    grantWork: grantWorkJson(report.grantWork),
     newDevices: report.newDevices.map(({ deviceId, name, role, admittedBy }) =>
       wire({ deviceId, name, role, admittedBy }),
     ),
@@ -254,6 +301,21 @@ export function reportJson(report: SyncReport, names: DeviceNames = new Map()): 
     grants: report.grants && grantsJson(report.grants),
     head,
     headFingerprint,
+  })
+}
+
+function grantWorkJson({ again, notAgain }: GrantWork): Wire {
+  return wire({
+    writtenAgain: again.map(({ grantId, changes, memories }) =>
+      wire({
+        grantId,
+        changes,
+        memories: memories.map(({ memoryId, path }) => wire({ memoryId, path })),
+      }),
+    ),
+    notWrittenAgain: notAgain.map(({ grantId, versionId, memoryId, path, why }) =>
+      wire({ grantId, versionId, memoryId, path, reason: why }),
+    ),
   })
 }
 

@@ -3,6 +3,7 @@
 // too large. Must not write conflict markers.
 
 import { Bytes } from '../../platform/bytes.ts'
+import { carryEdits } from '../../text/carried-edits.ts'
 import { type MergePart, mergeParts, mergeText } from '../../text/text-merge.ts'
 import { type TextSides, uniteTexts } from '../../text/text-union.ts'
 
@@ -28,6 +29,26 @@ export function mergeContents(sides: TextSides, limit: number): MergedContent {
   return { content, how: merged.clean ? 'merged' : 'both_kept' }
 }
 
+/** An edit of a text, and an earlier state of that, which lacks what others wrote since. */
+export interface CarriedSides {
+  readonly base: string
+  readonly edited: string
+  readonly kept: string
+}
+
+/**
+ * Applies an edit to the earlier state alone. Undefined if it cannot be told apart from what others
+ * wrote in between, or if the combined text would not be valid JSON any more, or too large.
+ */
+export function carryContents(
+  { base, edited, kept }: CarriedSides,
+  limit: number,
+): string | undefined {
+  const content = carryEdits(base, edited, kept)
+  if (content === undefined || content === kept || content === edited) return content
+  return isFit(content, { older: kept, newer: edited }, limit) ? content : undefined
+}
+
 /**
  * Merges the text of an editor into a newer one, for a user who reviews it:
  * what overlaps is theirs to choose. That is the whole text if the lines of both sides would not be
@@ -40,7 +61,7 @@ export function mergeEdits(base: string, ours: string, theirs: string): readonly
   return isJson(merged) ? parts : [{ ours, theirs }]
 }
 
-function isFit(content: string, { older, newer }: TextSides, limit: number): boolean {
+function isFit(content: string, { older, newer }: Omit<TextSides, 'base'>, limit: number): boolean {
   if (Bytes.byteLength(content) > limit) return false
   return !isJson(older) || !isJson(newer) || isJson(content)
 }

@@ -125,6 +125,42 @@ export interface ReplacedVersion {
   readonly memory: MemoryInfo | undefined
 }
 
+/** Changes of one grant that were written again in the name of this device. */
+export interface GrantChanges {
+  /** `dev_…`, as the author of its records. */
+  readonly grantId: string
+  readonly changes: number
+  /** The live memories that hold them now. */
+  readonly memories: readonly { readonly memoryId: string; readonly path: string }[]
+}
+
+/**
+ * Why a version is lost: `not_here`, the memory exists only through the removed device;
+ * `overlaps`, the edit cannot be told apart from what that device wrote; `redacted`, it may hold an
+ * erased text; `refused`, the store does not take it, such as above a limit.
+ */
+export type NotWritten = 'not_here' | 'overlaps' | 'redacted' | 'refused'
+
+/** A version of a grant that was left out and is not written again. */
+export interface NotWrittenVersion {
+  readonly grantId: string
+  /** `memver_…` */
+  readonly versionId: string
+  /** `mem_…` */
+  readonly memoryId: string
+  /** Undefined once redacted. */
+  readonly path: string | undefined
+  readonly why: NotWritten
+}
+
+/** What grants in force wrote on top of late records, which were left out (FORMAT §7.4). */
+export interface GrantWork {
+  readonly again: readonly GrantChanges[]
+  readonly notAgain: readonly NotWrittenVersion[]
+}
+
+export const noGrantWork: GrantWork = { again: [], notAgain: [] }
+
 /** The commits that the remote accepted, and the bytes sent. */
 export interface Sent {
   readonly commits: number
@@ -144,6 +180,7 @@ type Taken = Pick<
   | 'erased'
   | 'late'
   | 'hasRepeated'
+  | 'grantWork'
   | 'begunAnew'
 > & {
   /** Whether this brought versions that may repeat a redacted text. */
@@ -160,6 +197,7 @@ export const nothingTaken: Taken = {
   erased: 0,
   late: [],
   hasRepeated: false,
+  grantWork: noGrantWork,
   begunAnew: undefined,
 }
 
@@ -204,6 +242,8 @@ export interface SyncReport {
   readonly late: readonly LateChange[]
   /** Whether memories of a side that was left were written again here. */
   readonly hasRepeated: boolean
+  /** What became of the changes of grants that rested on late ones. */
+  readonly grantWork: GrantWork
   /** Undefined unless this clone has begun anew. */
   readonly begunAnew: BegunAnew | undefined
   /** The devices that this sync brought, which others have enrolled or added. */
@@ -231,6 +271,7 @@ export interface ReconcileResult {
   readonly leftLate: readonly LateChange[]
   /** Whether what this device wrote of that was written again. */
   readonly hasRepeated: boolean
+  readonly grantWork: GrantWork
   readonly settings: SettingsOutcome | undefined
   /** Whether either side has versions that may repeat what the other one redacted. */
   readonly builtOnRedacted: boolean
@@ -245,6 +286,7 @@ export const nothingMoved: ReconcileResult = {
   hasMerges: false,
   leftLate: [],
   hasRepeated: false,
+  grantWork: noGrantWork,
   settings: undefined,
   builtOnRedacted: false,
 }
@@ -259,11 +301,16 @@ export function addResult(a: ReconcileResult, b: ReconcileResult): ReconcileResu
     hasMerges: a.hasMerges || b.hasMerges,
     leftLate: [...a.leftLate, ...b.leftLate],
     hasRepeated: a.hasRepeated || b.hasRepeated,
+    grantWork: addWork(a.grantWork, b.grantWork),
     theirsIntactBelow: lower(a.theirsIntactBelow, b.theirsIntactBelow),
     settings: b.settings ?? a.settings,
     builtOnRedacted: a.builtOnRedacted || b.builtOnRedacted,
     begunAnew: b.begunAnew ?? a.begunAnew,
   }
+}
+
+export function addWork(a: GrantWork, b: GrantWork): GrantWork {
+  return { again: [...a.again, ...b.again], notAgain: [...a.notAgain, ...b.notAgain] }
 }
 
 function lower(a: number | undefined, b: number | undefined): number | undefined {

@@ -29,15 +29,18 @@ import { type RemoteHead, seenAs, sourceWith } from './remote-history.ts'
 import { eraseRejected, findSettled, noteFetches, type Peer } from './remote-state.ts'
 import {
   addResult,
+  addWork,
+  type GrantWork,
   isVerdict,
   type Moved,
+  noGrantWork,
   nothingMoved,
   nothingSent,
   type ReconcileResult,
   type SyncOptions,
   type SyncReport,
 } from './report.ts'
-import { writeAllAgain } from './take-theirs.ts'
+import { writeAllAgain, writeTheirGrantsAgain } from './take-theirs.ts'
 
 /**
  * After a lost race our own commands wait for the further rounds, but no longer than this. If they
@@ -103,10 +106,12 @@ async function sumOf(
   { received, reconciled, late }: RoundTotals,
   sent: Moved['sent'],
 ): Promise<Moved> {
-  const { hasMerges, merge, outcomes, settings, builtOnRedacted, erased, hasRepeated } = reconciled
+  const { hasMerges, merge, outcomes, settings, builtOnRedacted, erased } = reconciled
+  const { hasRepeated, grantWork, begunAnew } = reconciled
   const mergedElsewhere = hasMerges ? await findMergedElsewhere(session, before, options) : []
-  const taken = { merge, outcomes, mergedElsewhere, settings, builtOnRedacted, erased, hasRepeated }
-  return { received, ...taken, late: [...late.values()], sent, begunAnew: reconciled.begunAnew }
+  const taken = { merge, outcomes, mergedElsewhere, settings, builtOnRedacted, erased }
+  const again = { hasRepeated, grantWork, begunAnew }
+  return { received, ...taken, ...again, late: [...late.values()], sent }
 }
 
 function addReceived(
@@ -293,31 +298,47 @@ async function leaveLate(
   late: LateHead | undefined,
   author: Author,
 ): Promise<Adopted> {
-  const { devices, commits } = await repeatLeft(candidate, late, author)
+  const { devices, commits, work } = await repeatLeft(candidate, late, author)
   const rejected = await rejectLate(candidate, late?.commits ?? [])
   const lost = rejected.filter(({ kind, deviceId, commit }) => {
     return !commits.has(commit) && (kind !== 'change' || !devices.includes(deviceId))
   })
   const hasRepeated = done.reconciled.hasRepeated || devices.length > 0
+  const grantWork = addWork(done.reconciled.grantWork, work)
   return {
     ...done,
-    reconciled: { ...done.reconciled, hasRepeated },
+    reconciled: { ...done.reconciled, hasRepeated, grantWork },
     late: inOrderOfWeight([...done.reconciled.leftLate, ...lost]),
   }
 }
 
-/** Repeats what devices in force wrote on a dropped line, and what the owner chose of it. */
+interface RepeatedLine {
+  /** The devices whose changes are here again. */
+  readonly devices: readonly string[]
+  /** The commits whose effect is here. */
+  readonly commits: ReadonlySet<Oid>
+  readonly work: GrantWork
+}
+
+/**
+ * Repeats what devices in force wrote on a dropped line, what the owner chose of it, and what
+ * grants in force wrote on late records.
+ */
 async function repeatLeft(
   { session, theirs, options }: AdoptionCandidate,
   late: LateHead | undefined,
   author: Author,
-): Promise<{ readonly devices: readonly string[]; readonly commits: ReadonlySet<Oid> }> {
-  if (late?.isConflict !== true) return { devices: [], commits: new Set() }
-  const { left } = late
+): Promise<RepeatedLine> {
+  if (late === undefined) return { devices: [], commits: new Set(), work: noGrantWork }
+  const { left, isConflict } = late
   const line = { source: sourceWith(session, theirs), head: theirs.snapshot.head.commit, left }
-  const devices = await writeAllAgain(session, line, author, options)
-  const commits = await redoLeft(session, line, author, options)
-  return { devices, commits }
+  const devices = isConflict ? await writeAllAgain(session, line, author, options) : []
+  const redone = isConflict ? await redoLeft(session, line, author, options) : []
+  // A pull sends nothing, and the sync that does finds these records again.
+  const isPull = options.only === 'pull' || session.identity.grant !== undefined
+  if (isPull) return { devices, commits: new Set(redone), work: noGrantWork }
+  const { commits, work } = await writeTheirGrantsAgain(session, line, author, options)
+  return { devices, commits: new Set([...redone, ...commits]), work }
 }
 
 /** Has this clone begin where a head was verified from: late commits are looked for from there. */

@@ -21,13 +21,14 @@ import type { Author } from '../commits/commit-context.ts'
 import { buildChange, type BuiltCommit } from '../commits/commit.ts'
 import { type Divergence, newestCommon } from '../commits/divergence.ts'
 import { catchUp } from '../history/catch-up.ts'
-import { readMemory } from '../history/contents.ts'
+import { type ContentSource, readMemory } from '../history/contents.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
+import { type GrantWorkDone, writeGrantsAgain } from './grant-work.ts'
 import { type BothHeads, type HeadsToMerge, mergeAncestors } from './merge.ts'
 import { type LeftLine, planRepeats } from './redo.ts'
 import {
@@ -46,7 +47,7 @@ import {
   NewVersions,
   RemoteHistory,
 } from './remote-history.ts'
-import type { SyncOptions, ReconcileResult } from './report.ts'
+import { type GrantWork, noGrantWork, type ReconcileResult, type SyncOptions } from './report.ts'
 
 /** How ours is left for theirs. */
 export interface Leaving {
@@ -142,7 +143,7 @@ interface Apart {
 
 export interface TakenTheirs extends Pick<
   ReconcileResult,
-  'merge' | 'outcomes' | 'settings' | 'hasRepeated' | 'leftLate'
+  'merge' | 'outcomes' | 'settings' | 'hasRepeated' | 'leftLate' | 'grantWork'
 > {
   readonly objects: readonly NewObject[]
 }
@@ -165,18 +166,24 @@ export async function takeTheirs(
   const merged = await mergeAncestors(swapped, author, leaving.parts)
   const objects = [...(merged?.built.objects ?? [])]
   for (const object of objects) heads.made.set(object.oid, object)
-  const positions = positionsIn(heads, oursApplied, leaving.left)
+  const positionOf = positionsIn(heads, oursApplied)
+  const positions = new Set(leaving.left.map(positionOf))
   const contents = { ...session.contents, objects: heads.objects, epochs: source.epochs }
   const line = { history: ours, followed: history, positions, contents }
   const repeated = leaving.repeats ? await writeAgain({ ...heads, line }, deviceId, author) : []
+  // Only here: from now on this clone does not have that line any more.
+  const writing = { ...heads, line, signal: options.signal }
+  const { objects: again, work, settled } = await writeGrantsAgain(writing, author)
+  const lost = new Set(leaving.left.filter((oid) => !settled.has(positionOf(oid))))
   const isSame = equalBytes(settings.record, session.snapshot.settings.record)
   return {
-    objects: [...objects, ...repeated],
+    objects: [...objects, ...repeated, ...again],
     merge: merged?.built.snapshot.head.commit,
     outcomes: merged?.outcomes ?? [],
     settings: isSame ? undefined : 'replaced',
     hasRepeated: repeated.length > 0,
-    leftLate,
+    grantWork: work,
+    leftLate: leftLate.filter(({ commit }) => lost.has(commit)),
   }
 }
 
@@ -189,7 +196,7 @@ function swap(
 ): HeadsToMerge {
   const { session, source, history: ours, theirs } = heads
   const versions = new NewVersions()
-  for (const position of positionsIn(heads, applied, commits)) {
+  for (const position of commits.map(positionsIn(heads, applied))) {
     for (const entry of ours.rowsAt(position)) versions.addKnown(source, entry)
   }
   return {
@@ -200,24 +207,21 @@ function swap(
   }
 }
 
-/** The positions of commits of ours, as their redactions have rewritten them. */
+/** Finds the position of a commit of ours, as their redactions have rewritten it. */
 function positionsIn(
   { history, objects }: BothHeads,
   applied: AppliedRedactions | undefined,
-  commits: readonly Oid[],
-): ReadonlySet<number> {
+): (oid: Oid) => number {
   const rewritten = new Map(
     Array.from(applied?.commits ?? [], ([position, oid]) => [oid, position]),
   )
-  return new Set(
-    commits.map((oid) => {
-      const known = rewritten.get(oid)
-      if (known !== undefined) return known
-      const entry = findKnown(objects, history, oid)
-      assert(entry !== undefined, 'our history has our commits')
-      return entry.position
-    }),
-  )
+  return (oid) => {
+    const known = rewritten.get(oid)
+    if (known !== undefined) return known
+    const entry = findKnown(objects, history, oid)
+    assert(entry !== undefined, 'our history has our commits')
+    return entry.position
+  }
 }
 
 /** Notes the newest common commit, so that the store opens even if this process dies. */
@@ -275,27 +279,68 @@ export interface TheirLine {
 /** The same for all devices in force, in one transition. Returns them, `dev_…`. */
 export async function writeAllAgain(
   session: StoreSession,
-  { source, head, left }: TheirLine,
+  their: TheirLine,
   author: Author,
   options: Pick<SyncOptions, 'progress' | 'signal'>,
 ): Promise<readonly string[]> {
-  const history = session.newHistory()
-  await catchUp(history, source, head, options)
-  const commits = left.flatMap((oid) => findKnown(source.objects, history, oid) ?? [])
-  const positions = new Set(commits.map(({ position }) => position))
-  const authors = new Set(commits.map(({ deviceId }) => deviceId))
+  const { history, positions } = await readTheirs(session, their, options)
+  const authors = new Set(Array.from(positions, (at) => history.commits.at(at)?.deviceId ?? ''))
   const write: Build<readonly string[]> = async () => {
     const { directory } = session.snapshot.keyring
     const inForce = [...authors].filter((deviceId) => isInForce(directory, deviceId))
     const made = new Map<Oid, NewObject>()
-    const read: ObjectSource['read'] = (oid) => made.get(oid) ?? source.objects.read(oid)
-    const contents = { ...session.contents, objects: { read }, epochs: source.epochs }
     const followed = await session.historyNow(options)
-    const line = { history, followed, positions, contents }
+    const line = { history, followed, positions, contents: contentsOf(session, their, made) }
     const built = await buildAgain({ session, made, line, options }, inForce, author)
     return { built, result: inForce.map((deviceId) => formatId('device', deviceId)) }
   }
   return session.writing(write, true)
+}
+
+/** The same for grants in force, of which the commits are returned that nothing is lost of. */
+export async function writeTheirGrantsAgain(
+  session: StoreSession,
+  their: TheirLine,
+  author: Author,
+  options: Pick<SyncOptions, 'progress' | 'signal'>,
+): Promise<{ readonly commits: readonly Oid[]; readonly work: GrantWork }> {
+  const { source, left } = their
+  const isAny = await session.reading(({ grants }) => {
+    return left.some((oid) => grants.has(decodeAt(source, oid).record.deviceId))
+  })
+  if (!isAny) return { commits: [], work: noGrantWork }
+  const { history, positions } = await readTheirs(session, their, options)
+  const write: Build<Omit<GrantWorkDone, 'objects'>> = async () => {
+    const made = new Map<Oid, NewObject>()
+    const followed = await session.historyNow(options)
+    const line = { history, followed, positions, contents: contentsOf(session, their, made) }
+    const { signal } = options
+    const { objects, ...result } = await writeGrantsAgain({ session, line, made, signal }, author)
+    const { snapshot } = session
+    return { built: objects.length === 0 ? undefined : { snapshot, objects }, result }
+  }
+  const { work, settled } = await session.writing(write, true)
+  return { commits: Array.from(settled, (at) => history.commits.at(at)?.oid ?? ''), work }
+}
+
+async function readTheirs(
+  session: StoreSession,
+  { source, head, left }: TheirLine,
+  options: Pick<SyncOptions, 'progress' | 'signal'>,
+): Promise<Pick<LeftLine, 'history' | 'positions'>> {
+  const history = session.newHistory()
+  await catchUp(history, source, head, options)
+  const commits = left.flatMap((oid) => findKnown(source.objects, history, oid) ?? [])
+  return { history, positions: new Set(commits.map(({ position }) => position)) }
+}
+
+function contentsOf(
+  session: StoreSession,
+  { source }: TheirLine,
+  made: ReadonlyMap<Oid, NewObject>,
+): ContentSource {
+  const read: ObjectSource['read'] = (oid) => made.get(oid) ?? source.objects.read(oid)
+  return { ...session.contents, objects: { read }, epochs: source.epochs }
 }
 
 /** Undefined, with nothing changed, if there is nothing to write. */

@@ -19,6 +19,7 @@ const quiet: SyncReport = {
   pendingDevices: [],
   late: [],
   hasRepeated: false,
+  grantWork: { again: [], notAgain: [] },
   begunAnew: undefined,
   newDevices: [],
   forkedDevices: [],
@@ -125,6 +126,41 @@ test('changes that came too late are listed with their memories and authors', ()
     { commit: change.commit, device_id: 'dev_gone', created_at: '1970-01-01T00:00:00.000Z' },
     { versions: [{ id: 'memver_1', memory_id: 'mem_0', operation: 'created', path: null }] },
   ])
+})
+
+test('changes of grants that are written again are counted, and lost ones say why', () => {
+  const paths = ['/1.md', '/2\u001b.md', '/3.md', '/4.md']
+  const memories = paths.map((path, index) => ({ memoryId: `mem_${index}`, path }))
+  const { versionId, memoryId } = version
+  const lost = {
+    grantId: 'dev_grant',
+    versionId,
+    memoryId,
+    path: '/late.md',
+    why: 'overlaps',
+  } as const
+  const grantWork = {
+    again: [{ grantId: 'dev_grant', changes: 5, memories }],
+    notAgain: [lost, { ...lost, path: undefined, why: 'redacted' } as const],
+  }
+  expect(
+    textOf({ ...quiet, grantWork })
+      .split('\n')
+      .slice(1, 5),
+  ).toEqual([
+    '  wrote 5 changes of the grant dev_grant again, without what a removed device wrote ' +
+      '(/1.md, /2‹U+001B›.md, /3.md, …)',
+    '  Did not write 2 versions of grants again',
+    "    /late.md\tedit of the removed device's text\tdev_grant\tmemver_0",
+    '    mem_0\tmay hold redacted text\tdev_grant\tmemver_0',
+  ])
+  expect(reportJson({ ...quiet, grantWork })['grant_work']).toMatchObject({
+    written_again: [{ grant_id: 'dev_grant', changes: 5 }],
+    not_written_again: [
+      { grant_id: 'dev_grant', memory_version_id: 'memver_0', reason: 'overlaps' },
+      { path: null, reason: 'redacted' },
+    ],
+  })
 })
 
 test('a redaction that is not part of the history names its versions', () => {

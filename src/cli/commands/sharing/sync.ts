@@ -62,6 +62,10 @@ export const commands: readonly Command[] = [
         'and lists what it leaves out, redactions first. The refusal lists what either side has ' +
         'redacted and changed. With --redo an owner repeats that of the other side in its own ' +
         'name, but never a passphrase or a recovery key.',
+      'Changes of a removed device are left out, and what grants wrote on top of them is written ' +
+        'again without their text. The report lists it (`grant_work`), and why others are not: ' +
+        '`not_here`, the memory is of that device alone; `overlaps`, the edit is of its text; ' +
+        '`redacted`, it may hold an erased text; `refused`, such as above a limit.',
       '--watch looks for changes here, and at remotes at a path, every second. Every other ' +
         'remote is asked for its newest commit at each interval, on average, with one request.',
       '--watch reports each transfer and each error once, and waits longer while no remote can ' +

@@ -34,10 +34,11 @@ export const engine: MutantList = {
   ],
   'attack/engine-rows.test.ts': [
     swap(
-      'isNewest',
-      ["=== (row && Number(row['generation']))", '!== -1'],
-      'a revoked key, by its old row',
+      'hasRow',
+      ['state.hash === stateOfRow(state.generation, body).hash', 'true'],
+      'of a change that failed, in place of that of the same number',
     ),
+    swap('hasRow', ['state === row', 'true'], 'a key, which is missing'),
   ],
   'unit/git/replicated-store.test.ts': [
     swap(

@@ -39,6 +39,8 @@ export interface SqlResult {
   readonly isWarned: boolean
 }
 
+export type SqlRow = SqlResult['rows'][number]
+
 export type Query = (statement: SqlStatement, values: readonly SqlValue[]) => Promise<SqlResult>
 
 /** A statement failed. With `isTransient`, it may succeed later, or may have succeeded. */

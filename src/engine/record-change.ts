@@ -1,19 +1,31 @@
 // One change of the records of a host, in a transaction that holds the row of their list: writes
-// the rows, brings the digest of all rows up to date, and seals it as the new head.
+// the rows, brings the digest of all rows up to date, and seals it as the new head. Which rows the
+// list had before is known from its digest (row-index.ts). The database is not asked: with an
+// answer of its own choice it could have the digest of other rows sealed.
 
+import { fromHex } from '../bytes.ts'
 import type { RecordsRole } from '../hosting/host-backend.ts'
 import type { ReadList, RecordStepOn, RecordTables, RecordTally } from '../hosting/host-records.ts'
-import { type ListHead, noRows, RowDigest, sealHead } from '../hosting/list-head.ts'
+import {
+  type ListHead,
+  noRows,
+  RowDigest,
+  type RowState,
+  sealHead,
+  stateOfRow,
+} from '../hosting/list-head.ts'
 import { type SealedRow, sealRow } from '../hosting/sealed-row.ts'
 import type { CacheOwner } from '../store/local/sealed-cache.ts'
 import type { Query, SqlResult } from './pool.ts'
 import { recordStatements } from './record-statements.ts'
-import { changesKept } from './row-index.ts'
+import { changesKept, type ChangedRow, keyOf } from './row-index.ts'
 
 const FORGET_EVERY = 64
 
 interface ChangeParts<T> {
   readonly query: Query
+  /** The state of a row before the change; without it, the list had no rows. */
+  readonly stateOf?: (kind: string, id: string) => RowState | undefined
   readonly owner: CacheOwner
   readonly role: RecordsRole
   readonly tables: RecordTables<T>
@@ -22,9 +34,16 @@ interface ChangeParts<T> {
 type StatementName = keyof typeof recordStatements
 type Values = readonly (string | number | Uint8Array)[]
 
+/** The new head of the list, and what it did to the rows. */
+export interface MadeChange {
+  readonly head: ListHead
+  readonly rows: readonly ChangedRow[]
+}
+
 export class RecordChange<T extends object> {
   readonly #parts: ChangeParts<T>
   readonly #digest: RowDigest
+  readonly #changed: Map<string, ChangedRow> = new Map()
   #head: ListHead
 
   /** `head` has the number of the change, and the digest before it. */
@@ -41,13 +60,15 @@ export class RecordChange<T extends object> {
     switch (step.kind) {
       case 'add': {
         const { id, scope, time, weight, body } = this.#seal(step.table, step.record)
-        const values = [id, scope, time, weight, generation, body]
-        return this.#write('addRecord', kind, values, generation)
+        const state = stateOfRow(generation, body)
+        const values = [id, scope, time, weight, generation, fromHex(state.hash), body]
+        return this.#write('addRecord', kind, values, state)
       }
       case 'replace': {
         const { id, weight, body } = this.#seal(step.table, step.record)
-        const values = [id, Number(step.revision), weight, generation, body]
-        return this.#write('replaceRecord', kind, values, generation)
+        const state = stateOfRow(generation, body)
+        const values = [id, Number(step.revision), weight, generation, fromHex(state.hash), body]
+        return this.#write('replaceRecord', kind, values, state)
       }
       case 'remove':
         return this.#write('removeRecord', kind, [step.id, generation])
@@ -67,13 +88,16 @@ export class RecordChange<T extends object> {
     return count <= step.count && weight <= step.weight
   }
 
-  async finish(): Promise<void> {
+  /** Seals the new head. */
+  async finish(): Promise<MadeChange> {
     const { query, owner, role } = this.#parts
     const { generation } = this.#head
     const head = sealHead(owner, role, this.#head)
     await query(recordStatements.moveList, [role, generation, head])
-    if (generation % FORGET_EVERY !== 0) return
-    await query(recordStatements.forgetChanges, [role, generation - changesKept])
+    if (generation % FORGET_EVERY === 0) {
+      await query(recordStatements.forgetChanges, [role, generation - changesKept])
+    }
+    return { head: this.#head, rows: [...this.#changed.values()] }
   }
 
   /** Whether a row was written; `after` is left out for one that is removed. */
@@ -81,13 +105,17 @@ export class RecordChange<T extends object> {
     name: StatementName,
     kind: string,
     values: Values,
-    after?: number,
+    after?: RowState,
   ): Promise<boolean> {
     const { rows } = await this.#run(name, kind, values)
     let { digest } = this.#head
-    for (const { id, before } of rows) {
-      const old = before === null ? undefined : Number(before)
-      digest = this.#digest.moved(digest, { kind, id: String(id) }, old, after)
+    for (const row of rows) {
+      const id = String(row['id'])
+      const key = keyOf(kind, id)
+      const changed = this.#changed.get(key)
+      const before = changed === undefined ? this.#parts.stateOf?.(kind, id) : changed.state
+      digest = this.#digest.moved(digest, { kind, id }, before, after)
+      this.#changed.set(key, { kind, id, state: after })
     }
     this.#head = { ...this.#head, digest }
     return rows.length > 0

@@ -30,16 +30,19 @@ export const schema: readonly string[] = [
   // Its row is held by a change of the list.
   `create table if not exists gl_list (
      list text primary key, generation bigint not null, head bytea not null)`,
+  // The hash is that of the body, so that a start reads no bodies. It is believed if the digest of
+  // the list has it, and compared with each body that is read.
   `create table if not exists gl_record (
      list text, kind text, id text collate "C", scope text not null, time bigint not null,
      weight bigint not null, generation bigint not null, added bigint not null,
-     body bytea not null,
+     hash bytea not null, body bytea not null,
      primary key (list, kind, id))`,
   `create index if not exists gl_record_by_time
      on gl_record (list, kind, scope, time desc, id desc)`,
-  // Which rows the newest changes wrote or removed: a hint for servers (row-index.ts).
+  // Which rows the newest changes wrote, or removed if there is no hash: a hint for servers
+  // (row-index.ts).
   `create table if not exists gl_change (
-     list text, generation bigint, kind text, id text collate "C", removed boolean not null,
+     list text, generation bigint, kind text, id text collate "C", hash bytea,
      primary key (list, generation, kind, id))`,
   `create table if not exists gl_mark (
      store text, state text, at timestamptz not null, primary key (store, state))`,

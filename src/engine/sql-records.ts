@@ -3,7 +3,7 @@
 // that with a digest of all rows. A generation that is lower than one seen before is an older state
 // that was put back, and so is a row that is not the one of the digest (row-index.ts).
 
-import { equalBytes } from '../bytes.ts'
+import { equalBytes, fromHex, toHex } from '../bytes.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import type { RecordsOptions, RecordsRole } from '../hosting/host-backend.ts'
 import type {
@@ -24,12 +24,13 @@ import {
   openHead,
   RowDigest,
   sealHead,
+  stateOfRow,
 } from '../hosting/list-head.ts'
 import { openRow } from '../hosting/sealed-row.ts'
 import type { CacheOwner } from '../store/local/sealed-cache.ts'
 import { Coalescer } from './coalescer.ts'
-import type { EnginePool, Query, SqlResult, SqlStatement } from './pool.ts'
-import { boundOf, RecordChange, tallyOf } from './record-change.ts'
+import type { EnginePool, Query, SqlResult, SqlRow, SqlStatement } from './pool.ts'
+import { boundOf, type MadeChange, RecordChange, tallyOf } from './record-change.ts'
 import { recordStatements } from './record-statements.ts'
 import { mixedRows, RowIndex } from './row-index.ts'
 
@@ -49,10 +50,10 @@ export interface SqlRecordsParts<T> extends RecordsOptions<T> {
   readonly isFilling?: boolean
 }
 
-type SqlRow = SqlResult['rows'][number]
-
-/** A row that is not the newest one of its record, or is missing. */
-const MIXED = Symbol('mixed')
+/** In place of a row that is not the newest one of its record, or is missing. */
+interface MixedRow {
+  readonly mixed: SqlRow | undefined
+}
 /** Readings of a row that another server may be changing. */
 const ATTEMPTS = 8
 
@@ -63,14 +64,23 @@ interface WantedRecord {
   readonly id: string
 }
 
+/** Undefined for a record that does not exist. */
+type FoundRow = SqlRow | MixedRow | undefined
+
+function isMixed(found: FoundRow): found is MixedRow {
+  return found !== undefined && 'mixed' in found
+}
+
 export class SqlRecords<T extends object> implements HostRecords<T> {
   wasRolledBack = false
   readonly #parts: SqlRecordsParts<T>
-  readonly #finding: Coalescer<WantedRecord, SqlRow | undefined | typeof MIXED>
+  readonly #finding: Coalescer<WantedRecord, FoundRow>
   readonly #digest: RowDigest
   readonly #index: RowIndex
   #opened: { readonly bytes: Uint8Array; readonly head: ListHead } | undefined
   #isMixed = false
+  /** Rows whose bodies were refused: a reading of all rows takes the hashes of bodies only. */
+  #refused: Map<string, WantedRecord> = new Map()
 
   /** Throws `rolled_back`, `wrong_key` or a storage code. */
   static async open<T extends object>(parts: SqlRecordsParts<T>): Promise<SqlRecords<T>> {
@@ -93,6 +103,9 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
   async check(): Promise<void> {
     if (!this.#isMixed) return
     await this.#index.check()
+    const refused = [...this.#refused.values()]
+    if (refused.length > 0 && (await this.#findRows(refused)).some(isMixed)) throw this.#mixed()
+    this.#refused.clear()
     this.#isMixed = false
   }
 
@@ -103,7 +116,7 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
     // No text of PostgreSQL has it, and no record.
     if (id.includes('\0')) return undefined
     const row = await this.#finding.ask({ kind: String(table), id })
-    if (row === MIXED) throw this.#mixed()
+    if (isMixed(row)) throw this.#refuse(table, { kind: String(table), id }, row.mixed)
     return row && { record: this.#open(table, row), revision: String(row['generation']) }
   }
 
@@ -141,21 +154,46 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
   }
 
   async change(steps: readonly RecordStep<T>[]): Promise<boolean> {
+    for (;;) {
+      const tried = await this.#tryChange(steps)
+      if (typeof tried === 'boolean') return tried
+      // Not while it holds the list: there may be many rows.
+      await this.#followed(() => this.#index.follow(tried))
+    }
+  }
+
+  /** Whether it was made; the head of the list if this server is too far behind it. */
+  async #tryChange(steps: readonly RecordStep<T>[]): Promise<boolean | ListHead> {
     const { pool, role } = this.#parts
-    let generation = 0
+    let ahead: ListHead | undefined
+    let done: (MadeChange & { readonly before: ListHead }) | undefined
     const isMade = await pool.repeatTransaction(async (query) => {
       const seen = this.#seen
       const head = this.#note((await query(recordStatements.holdList, [role])).rows[0], seen)
-      generation = head.generation + 1
-      const change = this.#begin(query, { ...head, generation })
+      const isNear = await this.#followed(() => this.#index.followWithin(query, head))
+      ahead = isNear ? undefined : head
+      if (!isNear) return false
+      const change = this.#begin(query, { ...head, generation: head.generation + 1 })
       for (const step of steps) {
         if (!(await change.take(step))) return false
       }
-      await change.finish()
+      done = { before: head, ...(await change.finish()) }
       return true
     })
-    if (isMade) this.#see(generation)
-    return isMade
+    if (isMade && done !== undefined) {
+      this.#see(done.head.generation)
+      this.#index.note(done.before, done.head, done.rows)
+    }
+    return ahead ?? isMade
+  }
+
+  /** `work` of the index, whose refusal is noticed. */
+  async #followed<R>(work: () => Promise<R>): Promise<R> {
+    try {
+      return await work()
+    } catch (error) {
+      throw hasCode(error, 'rolled_back') ? this.#mixed() : error
+    }
   }
 
   /** While no change is made. */
@@ -182,7 +220,8 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
   }
 
   #begin(query: Query, head: ListHead): RecordChange<T> {
-    return new RecordChange({ ...this.#parts, query }, head)
+    const stateOf = this.#index.stateOf.bind(this.#index)
+    return new RecordChange({ ...this.#parts, query, stateOf }, head)
   }
 
   #listing(table: keyof T): 'newestRecords' | 'addedRecords' {
@@ -242,8 +281,14 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
       const [row] = (await query(recordStatements.holdList, [role])).rows
       // Above what other servers remember, too.
       generation = Math.max(this.#seen, this.#headOf(row).generation) + GENERATIONS_LOST
-      const { rows } = await query(recordStatements.allRows, [role])
-      const digest = this.#digest.of(rows.filter((one) => one['head'] === null).map(listedOf))
+      const { rows } = await query(recordStatements.allBodies, [role])
+      const listed = rows.map(listedOf)
+      const digest = this.#digest.of(listed)
+      for (const [at, { kind, id, hash }] of listed.entries()) {
+        const said = rows[at]?.['hash']
+        if (said instanceof Uint8Array && toHex(said) === hash) continue
+        await query(recordStatements.correctHash, [role, kind, id, fromHex(hash)])
+      }
       await this.#begin(query, { generation, digest, since: generation }).finish()
       return true
     })
@@ -313,18 +358,16 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
     return Object.keys(this.#parts.tables) as (keyof T)[]
   }
 
-  async #findRows(
-    wanted: readonly WantedRecord[],
-  ): Promise<readonly (SqlRow | undefined | typeof MIXED)[]> {
+  async #findRows(wanted: readonly WantedRecord[]): Promise<readonly FoundRow[]> {
     const values = [wanted.map(({ kind }) => kind), wanted.map(({ id }) => id)]
     for (let attempt = 1; ; attempt += 1) {
       const { rows } = await this.#ask('findRecords', values)
       const found = new Map(rows.map((row) => [`${String(row['kind'])} ${String(row['id'])}`, row]))
-      const answers = wanted.map(({ kind, id }) => {
+      const answers = wanted.map(({ kind, id }): FoundRow => {
         const row = found.get(`${kind} ${id}`)
-        return this.#isNewest(kind, id, row) ? row : MIXED
+        return this.#index.hasRow(kind, id, row) ? row : { mixed: row }
       })
-      if (attempt === ATTEMPTS || !answers.includes(MIXED)) return answers
+      if (attempt === ATTEMPTS || !answers.some(isMixed)) return answers
     }
   }
 
@@ -335,17 +378,26 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
     values: readonly AskedValue[],
   ): Promise<readonly SqlRow[]> {
     const kind = String(table)
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    for (let attempt = 1; ; attempt += 1) {
       const { rows } = await this.#ask(name, [kind, ...values])
-      const areNewest = rows.every((row) => this.#isNewest(kind, String(row['id']), row))
+      const mixed = rows.find((row) => !this.#index.hasRow(kind, String(row['id']), row))
       const areAll = name === 'pageRecords' || this.#index.countOf(kind) === rows.length
-      if (areNewest && areAll) return rows
+      if (mixed === undefined && areAll) return rows
+      if (attempt < ATTEMPTS) continue
+      if (mixed === undefined) throw this.#mixed()
+      throw this.#refuse(table, { kind, id: String(mixed['id']) }, mixed)
     }
-    throw this.#mixed()
   }
 
-  #isNewest(kind: string, id: string, row: SqlRow | undefined): boolean {
-    return this.#index.generationOf(kind, id) === (row && Number(row['generation']))
+  /** For a row that is not what the list has. */
+  #refuse(table: keyof T, wanted: WantedRecord, row: SqlRow | undefined): StoreError {
+    const state = this.#index.stateOf(wanted.kind, wanted.id)
+    if (row !== undefined && state?.generation === Number(row['generation'])) {
+      // A damaged row has its own error.
+      this.#open(table, row)
+      this.#refused.set(`${wanted.kind} ${wanted.id}`, wanted)
+    }
+    return this.#mixed()
   }
 
   /** The index is then as new as the answer, or newer. */
@@ -360,11 +412,7 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
       pool.repeat(recordStatements[name], [role, ...values]),
     ])
     const head = this.#note(list.rows[0], seen)
-    try {
-      await this.#index.follow(head)
-    } catch (error) {
-      throw hasCode(error, 'rolled_back') ? this.#mixed() : error
-    }
+    await this.#followed(() => this.#index.follow(head))
     return result
   }
 
@@ -386,8 +434,9 @@ export class SqlRecords<T extends object> implements HostRecords<T> {
   }
 }
 
-function listedOf({ kind, id, generation }: SqlRow): ListedRow {
-  return { kind: String(kind), id: String(id), generation: Number(generation) }
+function listedOf({ kind, id, generation, body }: SqlRow): ListedRow {
+  const bytes = body instanceof Uint8Array ? body : new Uint8Array()
+  return { kind: String(kind), id: String(id), ...stateOfRow(Number(generation), bytes) }
 }
 
 function foreign(role: RecordsRole, cause?: unknown): StoreError {

@@ -1,11 +1,11 @@
 // The head of a list of a host in a database (FORMAT §14.6): its generation, and a digest of all
-// its rows, sealed. The digest is the XOR of a keyed hash of each row's place and generation, so
-// that a change brings it up to date by the rows that it writes. Only this identity has the key,
+// its rows, sealed. The digest is the XOR of a keyed hash of each row's place, generation and body,
+// so that a change brings it up to date by the rows that it writes. Only this identity has the key,
 // and no one else sees the hashes or their sum: to find other rows with the same digest is a guess
 // of 256 bits.
 
 import { fromHex, toHex, utf8, utf8Text } from '../bytes.ts'
-import { keyedHash } from '../crypto/digest.ts'
+import { hash256, keyedHash } from '../crypto/digest.ts'
 import {
   type CacheOwner,
   openCache,
@@ -59,10 +59,20 @@ export function openHead(
   return { generation, digest: fromHex(file.digest), since: file.since }
 }
 
-export interface ListedRow {
+/** A generation alone does not tell a row from another one: a change that failed had it, too. */
+export interface RowState {
+  readonly generation: number
+  /** H of the sealed body, in hex. */
+  readonly hash: string
+}
+
+export interface ListedRow extends RowState {
   readonly kind: string
   readonly id: string
-  readonly generation: number
+}
+
+export function stateOfRow(generation: number, body: Uint8Array): RowState {
+  return { generation, hash: toHex(hash256(body)) }
 }
 
 export class RowDigest {
@@ -76,28 +86,28 @@ export class RowDigest {
 
   of(rows: readonly ListedRow[]): Uint8Array {
     let digest = noRows
-    for (const row of rows) digest = this.moved(digest, row, undefined, row.generation)
+    for (const row of rows) digest = this.moved(digest, row, undefined, row)
     return digest
   }
 
   /** `digest` after a row was written; undefined stands for a row that does not exist. */
   moved(
     digest: Uint8Array,
-    row: Omit<ListedRow, 'generation'>,
-    before: number | undefined,
-    after: number | undefined,
+    row: Pick<ListedRow, 'kind' | 'id'>,
+    before: RowState | undefined,
+    after: RowState | undefined,
   ): Uint8Array {
     let next = digest
-    for (const generation of [before, after]) {
-      if (generation !== undefined) next = xor(next, this.#hashOf(row, generation))
+    for (const state of [before, after]) {
+      if (state !== undefined) next = xor(next, this.#hashOf(row, state))
     }
     return next
   }
 
-  /** The id comes last: nothing else has spaces. */
-  #hashOf({ kind, id }: Omit<ListedRow, 'generation'>, generation: number): Uint8Array {
-    const place = utf8(`${this.#role} ${kind} ${generation} ${id}`)
-    return keyedHash(DIGEST_BYTES, this.#key, place)
+  /** Nothing but the id may have spaces, and what follows it has one length. */
+  #hashOf({ kind, id }: Pick<ListedRow, 'kind' | 'id'>, state: RowState): Uint8Array {
+    const text = utf8(`${this.#role} ${kind} ${state.generation} ${id} ${state.hash}`)
+    return keyedHash(DIGEST_BYTES, this.#key, text)
   }
 }
 

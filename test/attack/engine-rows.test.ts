@@ -1,6 +1,7 @@
 // T81: an administrator of the database changes the rows of shared stores, without a key. A new
 // server refuses a row that was changed, moved or taken from another store, and does not wait
-// forever. No row tells a text, a path or a name.
+// forever. Rows of a list are refused unless the newest change left them, also those of a change
+// that the administrator made fail. No row tells a text, a path or a name.
 // @module-tag slow
 
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -199,7 +200,7 @@ describe.skipIf(postgres.missing)(`rows of an engine${postgres.note}`, () => {
       'a revoked key and the changes of its list',
       'revoked',
       `begin; ${oldKey}; delete from gl_change;
-        insert into gl_change select list, generation + 1, kind, id, false from saved_change;
+        insert into gl_change select list, generation + 1, kind, id, hash from saved_change;
         commit`,
     ],
     ['a key, which is missing', 'other', `delete from gl_record where kind = 'keys'`],
@@ -242,6 +243,66 @@ describe.skipIf(postgres.missing)(`rows of an engine${postgres.note}`, () => {
       )
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
+    await host.close()
+  })
+
+  /**
+   * A store whose new name was refused by the database, which kept the sealed row, and then another
+   * one accepted: both rows have the same generation.
+   */
+  async function newNames() {
+    const { start, running, sql, tokens } = await newKeys()
+    const { host } = running
+    const caller = await callerOf(host, tokens.other)
+    const storeId = (await host.list(caller, { limit: 1 })).data[0]?.storeId ?? ''
+    sql(`create function keep() returns trigger language plpgsql as $$ begin
+        execute format('copy (select encode(%L::bytea, ''hex'')) to %L', new.body,
+          current_setting('data_directory') || '/' || current_database());
+        raise exception 'not now';
+      end $$;
+      create trigger keep before update on gl_record for each row execute function keep()`)
+    const renamed = (name: string) => host.updateSettings(caller, storeId, () => ({ name }))
+    await expect(renamed('kept')).rejects.toMatchObject({ code: 'storage_failed' })
+    sql(`drop trigger keep on gl_record;
+      create table kept_row as select decode(trim(trailing e'\n' from pg_read_file(
+        current_setting('data_directory') || '/' || current_database())), 'hex') as body`)
+    await renamed('committed')
+    expect((await host.get(caller, storeId)).name).toBe('committed')
+    return { start, running, sql, caller, storeId }
+  }
+
+  const kept = `update gl_record set body = kept_row.body from kept_row where kind = 'stores'`
+
+  test('of a change that failed, in place of that of the same number', async () => {
+    const { start, running, sql, caller, storeId } = await newNames()
+    const { host, notices } = running
+    sql(`create table right_record as select * from gl_record`)
+    sql(kept)
+    const rolledBack = { code: 'rolled_back' }
+    for (const one of [host, (await start()).host]) {
+      await expect(one.get(caller, storeId)).rejects.toMatchObject(rolledBack)
+      await expect(one.list(caller, { limit: 1 })).rejects.toMatchObject(rolledBack)
+      await expect(one.ready()).rejects.toMatchObject(rolledBack)
+      if (one !== host) await one.close()
+    }
+    expect(notices).toMatchObject([{ about: 'catalogue', error: rolledBack }])
+    sql(`begin; delete from gl_record; insert into gl_record select * from right_record; commit`)
+    await host.ready()
+    expect((await host.get(caller, storeId)).name).toBe('committed')
+    await host.close()
+  })
+
+  test('of a change that failed are refused by a start, or accepted as they are', async () => {
+    const { start, running, sql, caller, storeId } = await newNames()
+    await running.host.close()
+    // Any other hash: what the digest has is not found.
+    sql(`${kept}; update gl_record set hash = sha256(body) where kind = 'stores'`)
+    await expect(start()).rejects.toMatchObject({ code: 'rolled_back' })
+    const accepted = await start(true)
+    expect((await accepted.host.get(caller, storeId)).name).toBe('kept')
+    await accepted.host.close()
+    const { host } = await start()
+    expect((await host.get(caller, storeId)).name).toBe('kept')
     await host.close()
   })
 

@@ -12,7 +12,7 @@ import { fetchBase } from '../../src/git/replica/base.ts'
 import { decodeEntry, decodeObjects, type Entry } from '../../src/git/replica/log-entry.ts'
 import { catalogueTables } from '../../src/hosting/catalogue.ts'
 import { credentialTables } from '../../src/hosting/credentials.ts'
-import { noRows, openHead, RowDigest } from '../../src/hosting/list-head.ts'
+import { noRows, openHead, RowDigest, stateOfRow } from '../../src/hosting/list-head.ts'
 import { openRow } from '../../src/hosting/sealed-row.ts'
 import { decodeIdentity } from '../../src/keys/identity.ts'
 import { SealedLog } from '../../src/store/local/sealed-log.ts'
@@ -66,7 +66,8 @@ export const rowJudges: Readonly<Record<RowGroup, Judge>> = {
       const digests = new RowDigest(owner, role)
       let sum = noRows
       for (const row of rowsOf(v)) {
-        sum = digests.moved(sum, { kind: row.table, id: row.id }, undefined, row.generation)
+        const { table: kind, id, generation: number, body } = row
+        sum = digests.moved(sum, { kind, id }, undefined, stateOfRow(number, body))
       }
       if (!equalBytes(sum, digest)) throw new StoreError('rolled_back', 'Other rows')
       return { digest: toHex(digest), since }
@@ -171,12 +172,12 @@ function hostRole(v: Vector): 'catalogue' | 'credentials' {
   return field(v, 'role') === 'catalogue' ? 'catalogue' : 'credentials'
 }
 
-/** `table generation id; …` */
+/** `table generation id body; …` */
 function rowsOf(v: Vector): readonly reference.ListedRow[] {
   const texts = field(v, 'rows').split('; ')
   return texts.filter(Boolean).map((text) => {
-    const [table = '', generation, id = ''] = text.split(' ')
-    return { table, generation: Number(generation), id }
+    const [table = '', generation, id = '', body = ''] = text.split(' ')
+    return { table, generation: Number(generation), id, body: fromHex(body) }
   })
 }
 

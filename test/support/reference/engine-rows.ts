@@ -153,7 +153,7 @@ export interface HostRow {
 }
 
 export function openHostRow(place: Omit<Place, 'storeId'>, row: HostRow, body: Uint8Array): Fields {
-  const storeId = toHex(H(utf8(`${row.table} ${row.id}`)).slice(0, 16))
+  const storeId = toHex(H(utf8(`${row.table}\u0020${row.id}`)).slice(0, 16))
   const { version, record } = jsonOf(openHostBody({ ...place, storeId }, body), 'wrong_key')
   ensure(version === 1, 'upgrade_required', 'The record is of a later version')
   const fields = fieldsOf(record)
@@ -188,6 +188,7 @@ export interface ListedRow {
   readonly table: string
   readonly generation: number
   readonly id: string
+  readonly body: Uint8Array
 }
 
 export function openHead(
@@ -201,8 +202,10 @@ export function openHead(
   ensure(version === 1, 'upgrade_required', 'The head is of a later version')
   const key = subkey(place.identity.localSecret, 5, context)
   const sum = new Uint8Array(32)
-  for (const { table, generation, id } of rows) {
-    const hash = keyedH(key, utf8([place.role, table, generation, id].join(' ')))
+  for (const row of rows) {
+    const { table, generation, id } = row
+    const parts = [place.role, table, generation, id, toHex(H(row.body))]
+    const hash = keyedH(key, utf8(parts.join('\u0020')))
     for (const [at, byte] of hash.entries()) sum[at] = (sum[at] ?? 0) ^ byte
   }
   ensure(digest === toHex(sum), 'rolled_back', 'These are not the rows of the list')

@@ -1,14 +1,15 @@
 // Vectors of the records of a host in a database, and of the heads of their lists: FORMAT §14.5,
 // §14.6.
 
-import { toHex, utf8 } from '../../../src/bytes.ts'
+import { fromHex, toHex, utf8 } from '../../../src/bytes.ts'
 import { hash256 } from '../../../src/crypto/digest.ts'
 import type { Random } from '../../../src/crypto/random.ts'
 import { systemDisk } from '../../../src/disk/system-disk.ts'
 import { formatId } from '../../../src/format/id.ts'
 import { catalogueTables, type HostedStore } from '../../../src/hosting/catalogue.ts'
 import { credentialTables } from '../../../src/hosting/credentials.ts'
-import { noRows, RowDigest, sealHead } from '../../../src/hosting/list-head.ts'
+import type { RecordTable } from '../../../src/hosting/host-records.ts'
+import { noRows, RowDigest, sealHead, stateOfRow } from '../../../src/hosting/list-head.ts'
 import { type SealedRow, type SealedRowPlace, sealRow } from '../../../src/hosting/sealed-row.ts'
 import { formatIdentity, type Identity } from '../../../src/keys/identity.ts'
 import { sealCache } from '../../../src/store/local/sealed-cache.ts'
@@ -88,11 +89,25 @@ export function listHeads(sealer: Sealer, other: Identity): readonly Vector[] {
   const digests = new RowDigest(owner, 'credentials')
   const digestOf = (rows: readonly string[]): Uint8Array => {
     return rows.reduce((digest, text) => {
-      const [kind = '', generation, id = ''] = text.split(' ')
-      return digests.moved(digest, { kind, id }, undefined, Number(generation))
+      const [kind = '', generation, id = '', body = ''] = text.split(' ')
+      const state = stateOfRow(Number(generation), fromHex(body))
+      return digests.moved(digest, { kind, id }, undefined, state)
     }, noRows)
   }
-  const rows = ['keys 2 apikey_1', 'keys 7 apikey_2', 'sessions 9 sesn_1']
+  const place = { owner, role: 'credentials' } as const
+  const { keys, sessions } = credentialTables
+  const rowOf = <R>(name: string, table: RecordTable<R>, record: R, generation: number): string => {
+    const { id, body } = sealRow({ ...place, name, table }, record, generation)
+    return `${name} ${generation} ${id} ${toHex(body)}`
+  }
+  const second = { ...key, keyId: 'apikey_2' }
+  const rows = [
+    rowOf('keys', keys, key, 2),
+    rowOf('keys', keys, { ...second, revokedAt: createdAt + 1 }, 7),
+    rowOf('sessions', sessions, session, 9),
+  ] as const
+  // As a change that failed had sealed it: it opens.
+  const kept = rowOf('keys', keys, second, 7)
   const head = { generation: 9, digest: digestOf(rows), since: 1 }
   const bytes = sealHead(owner, 'credentials', head)
   const of = (expect: string, name: string, more: Partial<Vector> = {}): Vector => ({
@@ -109,15 +124,24 @@ export function listHeads(sealer: Sealer, other: Identity): readonly Vector[] {
   const empty = sealHead(owner, 'credentials', { ...head, digest: noRows })
   const foreign = sealHead({ ...owner, identity: other }, 'credentials', head)
   const plain = utf8(JSON.stringify({ version: 2, digest: toHex(head.digest), since: 1 }))
-  const place = { ...owner, storeId: 'f'.repeat(32) }
-  const later = sealCache(place, { role: 'credentials', generation: 9 }, plain)
+  const ofList = { ...owner, storeId: 'f'.repeat(32) }
+  const reserved = { version: 1, digest: toHex(head.digest), since: 1, anchors: hash }
+  const more = utf8(JSON.stringify(reserved))
+  const anchors = sealCache(ofList, { role: 'credentials', generation: 9 }, more)
+  const later = sealCache(ofList, { role: 'credentials', generation: 9 }, plain)
   return [
     of('accepted', 'three rows'),
     of('accepted', 'three rows in another order', { rows: rows.toReversed().join('; ') }),
+    of('accepted', 'three rows and anchors', { bytes: toHex(anchors) }),
     of('accepted', 'no rows', { rows: '', bytes: toHex(empty) }),
     of('rolled_back', 'an older row', { rows: rows.join('; ').replace(' 7 ', ' 3 ') }),
+    of('rolled_back', 'another body of the same id and generation', {
+      rows: [rows[0], kept, rows[2]].join('; '),
+    }),
     of('rolled_back', 'a row less', { rows: rows.slice(1).join('; ') }),
-    of('rolled_back', 'a row more', { rows: [...rows, 'keys 8 apikey_3'].join('; ') }),
+    of('rolled_back', 'a row more', {
+      rows: [...rows, rowOf('keys', keys, { ...key, keyId: 'apikey_3' }, 8)].join('; '),
+    }),
     of('rolled_back', 'a row of another table', {
       rows: rows.join('; ').replace('sessions', 'keys'),
     }),

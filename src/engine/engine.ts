@@ -4,6 +4,7 @@
 import { toHex } from '../bytes.ts'
 import { type Random, systemRandom } from '../crypto/random.ts'
 import { StoreError } from '../errors.ts'
+import { unreleasedHostError } from '../hosting/host-backend.ts'
 import { type AddressOptions, parseEngineAddress } from './address.ts'
 import {
   EngineFailure,
@@ -17,7 +18,9 @@ import { schema } from './schema.ts'
 import { SqlLogs } from './sql-log.ts'
 
 /** The newest format of rows that this release reads (FORMAT §14.7). */
-const FORMAT = 1
+const FORMAT = 2
+/** The oldest one: format 1 was never released. */
+const OLDEST = 2
 /** How long `ready` waits for an answer. */
 const READY_MS = 2000
 
@@ -120,6 +123,7 @@ export class Engine {
 
   #checkFloor(row: SqlResult['rows'][number] | undefined): void {
     if (row === undefined) throw notReady()
+    checkOldest(row)
     if (Number(row['floor']) > this.#format) throw laterRelease()
   }
 }
@@ -135,11 +139,15 @@ export async function initEngine(options: EngineOptions): Promise<void> {
   await (await Engine.open(options)).close()
 }
 
-/** Only adds: servers of the release before continue. */
+/** Only adds: servers of the release before continue. Throws `upgrade_required`. */
 async function addTables(
   pool: EnginePool,
   { format = FORMAT }: Pick<EngineOptions, 'format'>,
 ): Promise<void> {
+  const [row] = (await soon(() => pool.query(findTable, []))).rows
+  if (row?.['found'] === true) {
+    checkOldest((await soon(() => pool.query(findFormat, []))).rows[0])
+  }
   for (const text of schema) await soon(() => pool.query({ name: '', text }, []))
   await soon(() => pool.query(beginFormat, [format]))
   await soon(() => pool.query(raiseFormat, [format]))
@@ -175,6 +183,11 @@ export async function upgradeEngine(options: EngineOptions): Promise<EngineUpgra
     await pool.close()
   }
   return { before, after: format }
+}
+
+/** Throws unless servers have written nothing that this release cannot read. */
+function checkOldest(row: SqlResult['rows'][number] | undefined): void {
+  if (row !== undefined && Number(row['floor']) < OLDEST) throw unreleasedHostError('The engine')
 }
 
 function notReady(): StoreError {
@@ -253,6 +266,10 @@ async function openPool({ url, insecure, ...options }: EngineOptions): Promise<E
   return EnginePool.open({ ...options, address: parseEngineAddress(url, { insecure }) })
 }
 
+const findTable = {
+  name: 'gl_find_table',
+  text: `select to_regclass('gl_engine') is not null as found`,
+}
 const findFormat = { name: 'gl_format', text: 'select format, floor from gl_engine' }
 const beginFormat = {
   name: 'gl_begin_format',

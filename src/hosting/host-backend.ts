@@ -166,6 +166,15 @@ export function notEmptyError(): StoreError {
   return new StoreError('invalid_input', 'The directory or database to copy to must be empty')
 }
 
+/** For the lists and databases of servers from before format 1 was frozen. */
+export function unreleasedHostError(what: string): StoreError {
+  return new StoreError(
+    'upgrade_required',
+    `${what}: made by a release from before format 1 was frozen; \`export\` the memories of each ` +
+      'store with that release, and `import` them into new stores',
+  )
+}
+
 const ID_BYTES = 16
 /** 26 digits of base32 have 130 bits: the first two are zero. */
 const LEADING_ZEROS = 2

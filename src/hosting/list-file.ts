@@ -10,14 +10,16 @@ import {
   sealCache,
   untilPadding,
 } from '../store/local/sealed-cache.ts'
-import type { RecordsRole } from './host-backend.ts'
+import { type RecordsRole, unreleasedHostError } from './host-backend.ts'
 
 export interface ListFile<T> {
   readonly generation: number
   readonly value: T
 }
 
-const VERSION = 1
+const VERSION = 2
+/** Of servers from before format 1 was frozen. */
+const UNRELEASED = 1
 
 /** Throws `store_full`. */
 export function sealList<T>(
@@ -43,6 +45,7 @@ export function openList<T>(owner: CacheOwner, role: RecordsRole, bytes: Uint8Ar
   const file: ListFile<T> & { readonly version: number } = JSON.parse(
     utf8Text(untilPadding(plaintext)),
   )
+  if (file.version === UNRELEASED) throw unreleasedHostError(`The ${role} of the server`)
   if (file.version !== VERSION) throw otherRelease()
   return { generation: file.generation, value: file.value }
 }

@@ -3,6 +3,7 @@
 // the next format.
 // @module-tag slow
 
+import { existsSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { checkEngine } from '../../src/engine/check.ts'
 import { EngineBackend } from '../../src/engine/engine-backend.ts'
@@ -19,8 +20,10 @@ import { temporaryDirectory } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
 
 const postgres = requires('postgres')
-const OLD = 1
-const NEW = 2
+const OLD = 2
+const NEW = 3
+/** That of the layout before the format was frozen. */
+const UNRELEASED = 1
 
 describe.skipIf(postgres.missing)(`servers of two releases${postgres.note}`, () => {
   let database: PostgresServer
@@ -129,7 +132,7 @@ describe.skipIf(postgres.missing)(`servers of two releases${postgres.note}`, () 
     await initEngine({ url: site.url, format: NEW })
     const died = `update gl_server set at = now() - interval '121 seconds'`
     database.sql(died, site.url.slice(site.url.lastIndexOf('/') + 1))
-    expect(await upgradeEngine({ url: site.url, format: NEW })).toEqual({ before: 1, after: 2 })
+    expect(await upgradeEngine({ url: site.url, format: NEW })).toEqual({ before: OLD, after: NEW })
     // It lives after all, and stops being ready.
     expect(await old.ready()).toEqual([503, 'upgrade_required'])
     await old.close()
@@ -165,6 +168,47 @@ describe.skipIf(postgres.missing)(`servers of two releases${postgres.note}`, () 
     await backend.close()
     await engine.close()
   }
+
+  test('refuse a database from before the format was frozen, and change nothing', async () => {
+    const url = database.database()
+    const name = url.slice(url.lastIndexOf('/') + 1)
+    await initEngine({ url })
+    database.sql(
+      `update gl_engine set format = ${UNRELEASED}, floor = ${UNRELEASED};
+        alter table gl_record drop column hash;
+        alter table gl_change drop column hash, add column removed boolean not null;
+        insert into gl_record values ('credentials', 'keys', 'a', '', 0, 0, 1, 1, '\\x00')`,
+      name,
+    )
+    const contents = (): readonly string[] => {
+      const columns = database.sql(
+        `select table_name, column_name, data_type from information_schema.columns
+          where table_schema = 'public' order by 1, 2`,
+        name,
+      )
+      const tables = new Set(columns.split('\n').map((line) => line.split('|')[0]))
+      return [columns, ...[...tables].map((one) => database.sql(`table ${one}`, name))]
+    }
+    const before = contents()
+    const { identity } = newHostPlace()
+    const replicaDirectory = `${temporaryDirectory()}/replicas`
+    for (const attempt of [
+      () => EngineBackend.open({ url, identity, replicaDirectory }),
+      () => initEngine({ url }),
+      () => upgradeEngine({ url }),
+      () => checkEngine({ url }, Date.now),
+    ]) {
+      await expect(attempt()).rejects.toMatchObject({
+        code: 'upgrade_required',
+        message: expect.stringContaining('`export` the memories of each store with that release'),
+      })
+    }
+    expect(contents()).toEqual(before)
+    expect(existsSync(replicaDirectory)).toBe(false)
+    // A server of that release.
+    const refused = Engine.open({ url: (await newSite()).url, format: UNRELEASED })
+    await expect(refused).rejects.toMatchObject({ code: 'upgrade_required' })
+  })
 
   test('are not ready while the database is away, and ready again with it', async () => {
     const own = await startPostgres()

@@ -81,8 +81,8 @@ describe.skipIf(postgres.missing)(`an engine${postgres.note}`, () => {
     await home.call(['engine', 'init'])
     expect(await home.json('engine', 'upgrade')).toMatchObject({
       type: 'engine_upgrade',
-      format: 1,
-      format_before: 1,
+      format: 2,
+      format_before: 2,
     })
     const server = await serveOne(home, 'one')
     const ready = async (): Promise<readonly [number, unknown]> => {
@@ -95,13 +95,13 @@ describe.skipIf(postgres.missing)(`an engine${postgres.note}`, () => {
       return database.sql(text, url.slice(url.lastIndexOf('/') + 1))
     }
     // This server is one of an earlier release from now on.
-    sql('update gl_server set format = 0')
+    sql('update gl_server set format = 1')
     const refused = await home.call(['engine', 'upgrade'])
     expect(refused.stderr).toContain('A server of an earlier release')
     const checked = await home.call(['engine', 'check'])
     expect(checked.stdout).toContain('Servers     1')
     // And a later release has been made the least.
-    sql('update gl_engine set format = 2, floor = 2')
+    sql('update gl_engine set format = 3, floor = 3')
     expect(await ready()).toEqual([503, { status: 'upgrade_required' }])
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
     for (const words of [

@@ -112,7 +112,7 @@ test('T91: of a text from before its beginning, without a new start: it is close
   const store = await openWeb(world)
   await granter.store.as(author).redact(redaction('/notes/1.md'))
   await sync(granter)
-  const starts = git(['for-each-ref', '--format=%(refname)', 'refs/gitlocket/start'], url)
+  const starts = git(['for-each-ref', '--format=%(refname)', 'refs/gitlocket/baseline'], url)
   for (const name of starts.trim().split('\n')) git(['update-ref', '-d', name], url)
   expect(await failureOf(store.sync())).toMatchObject({ code: 'history_needed' })
   expect(await failureOf(store.read('/notes/0.md'))).toMatchObject({ code: 'store_closed' })

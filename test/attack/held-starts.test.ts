@@ -112,7 +112,7 @@ describe('other bytes at the refs of a grant', () => {
     // A commit, or a tree, has another type.
     showAt(world, 'wraps', wraps)
     const ref = git(
-      ['for-each-ref', '--format=%(refname)', 'refs/gitlocket/start'],
+      ['for-each-ref', '--format=%(refname)', 'refs/gitlocket/baseline'],
       world.url,
     ).trim()
     for (const other of ['main', 'main^{tree}', 'main:keyring']) {

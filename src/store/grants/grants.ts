@@ -72,6 +72,7 @@ export function beginGrant(
   { role, lastsMs, label }: GrantTermsAsked,
   author: Author,
 ): Promise<BegunGrant> {
+  // Alone: lost notes are found again in the history.
   return session.writing(async () => {
     const { snapshot, identity, storeId } = session
     checkMayWrite(snapshot, identity.deviceId, 'grants')
@@ -93,7 +94,7 @@ export function beginGrant(
       built,
       result: { grantId: formatId('device', grantId), text: formatGrant(grant), expiresAt, commit },
     }
-  })
+  }, true)
 }
 
 /** The grants that were ended now, and the commit that did it. */

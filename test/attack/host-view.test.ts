@@ -177,7 +177,7 @@ function newestSlots(): KeyringFile['slots'] {
 /** What the host can tell, under the words of the table; each must be there to be seen. */
 const observations: Readonly<Record<string, () => boolean>> = {
   'that it is a gitlocket store, and its id': () =>
-    /^\{"format":"gitlocket\/1","store":"memstore_[0-9a-z]{26}"\}\n$/.test(view.storeFile),
+    /^\{"format":"gitlocket-store\/1","store":"memstore_[0-9a-z]{26}"\}\n$/.test(view.storeFile),
   'the number of commits, and of rows in each': () =>
     view.commits.length > 15 &&
     view.commits.every(({ record }) => rowsMaxIn(record) >= 0) &&

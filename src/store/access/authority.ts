@@ -26,6 +26,7 @@ import { decodeSettings } from '../../format/settings.ts'
 import type { Oid, SizeLimit } from '../../git/objects/object.ts'
 import { openArchives, openAuditArchive, readArchivedKids } from '../../keys/archive.ts'
 import { type AuditKeys, type EpochKeys, opensContents } from '../../keys/epoch.ts'
+import type { Identity } from '../../keys/identity.ts'
 import { checkKeyring } from '../../keys/keyring-bytes.ts'
 import { openDirectory, type OpenedKeyring, openKeyring } from '../../keys/keyring.ts'
 import type { Unlock } from '../../keys/unlock.ts'
@@ -237,12 +238,17 @@ function checkRecoveryRights(
 }
 
 /**
- * Throws `device_forked`, or `permission_denied` if the role of a device does not allow records of
- * this kind.
+ * Throws `device_forked`, `grant_expired`, or `permission_denied` if the role of a device does not
+ * allow records of this kind.
  */
-export function checkMayWrite(snapshot: Snapshot, deviceId: string, kind: RecordKind): void {
+export function checkMayWrite(
+  snapshot: Snapshot,
+  { deviceId, grant: held }: Pick<Identity, 'deviceId' | 'grant'>,
+  kind: RecordKind,
+): void {
   const grant = snapshot.grants.get(deviceId)
   if (grant !== undefined) return checkMayWriteByGrant(grant, kind)
+  if (held !== undefined) throw inactiveGrantError()
   const role = roleOf(snapshot, deviceId)
   if (snapshot.devices.get(deviceId)?.forked === true) throw forkedError()
   if (mayWrite(role, kind)) return
@@ -250,6 +256,15 @@ export function checkMayWrite(snapshot: Snapshot, deviceId: string, kind: Record
   throw new StoreError(
     'permission_denied',
     `This device is ${role ?? 'not a device'} of the store; the change needs the role ${needed}`,
+  )
+}
+
+/** A verified history does not have the grant as active. */
+export function inactiveGrantError(): StoreError {
+  return new StoreError(
+    'grant_expired',
+    'The grant is not active: it has ended, the device that gave it may not give any more, or that ' +
+      'device has not synced since',
   )
 }
 

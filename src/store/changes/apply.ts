@@ -41,7 +41,7 @@ export function applyChanges(
   const copies = checkChanges(changes)
   return session.writing(async () => {
     const { snapshot, contents } = session
-    checkMayWrite(snapshot, session.identity.deviceId, 'change')
+    checkMayWrite(snapshot, session.identity, 'change')
     checkNotArchived(snapshot.settings.value, copies)
     const now = session.nextTime()
     const readContent = (memory: LiveMemory) => readMemory(contents, memory)

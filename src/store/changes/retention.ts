@@ -135,7 +135,7 @@ async function expireSome(
   readonly result: Expiry
 }> {
   const { snapshot, contents } = session
-  checkMayWrite(snapshot, session.identity.deviceId, 'change')
+  checkMayWrite(snapshot, session.identity, 'change')
   const now = session.nextTime()
   const memories = (await findExpired(session, reads, rule, now)).slice(0, rowsMax)
   const result = { commit: undefined, versionIds: [], expired: [] }

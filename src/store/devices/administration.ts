@@ -50,7 +50,7 @@ async function changeSettings(
   author: Author,
 ): Promise<BuiltCommit | undefined> {
   const { snapshot, identity } = session
-  checkMayWrite(snapshot, identity.deviceId, 'settings')
+  checkMayWrite(snapshot, identity, 'settings')
   const before = snapshot.settings.value
   const changed =
     typeof change === 'function' ? change(structuredClone(before)) : keepOwnPairs(change, before)
@@ -185,7 +185,7 @@ async function extendKeyring(
 /** Opens the keyring in force for an owner. Throws `permission_denied`. */
 async function openToChange(session: StoreSession): Promise<OpenedKeyring> {
   const { contents, storeId, identity, snapshot } = session
-  checkMayWrite(snapshot, identity.deviceId, 'keyring')
+  checkMayWrite(snapshot, identity, 'keyring')
   const unlock = { type: 'identity', identity } as const
   // Read through the session: the head may be in the current batch, not yet on disk.
   return openHeadKeyring(contents.objects, storeId, unlock, snapshot.head.commit)
@@ -195,7 +195,7 @@ async function openToChange(session: StoreSession): Promise<OpenedKeyring> {
 export function resealSettings(session: StoreSession, author: Author): Promise<void> {
   return session.writing(async () => {
     const { snapshot, identity } = session
-    checkMayWrite(snapshot, identity.deviceId, 'settings')
+    checkMayWrite(snapshot, identity, 'settings')
     const built = await writeSettings(session, snapshot.settings.value, author)
     return { built, result: undefined }
   })
@@ -239,7 +239,7 @@ export async function resealMemories(session: StoreSession, author: Author): Pro
 function resealSome(session: StoreSession, author: Author): Promise<number> {
   return session.writing(async () => {
     const { snapshot, contents, identity } = session
-    checkMayWrite(snapshot, identity.deviceId, 'change')
+    checkMayWrite(snapshot, identity, 'change')
     checkCanReseal(snapshot)
     const memories = nextMemories(snapshot)
     if (memories.length === 0) return { built: undefined, result: 0 }

@@ -298,7 +298,7 @@ function rekeying(
 ): Promise<KeysChanged> {
   const write: Build<KeysChanged> = async () => {
     const { snapshot, identity } = session
-    checkMayWrite(snapshot, identity.deviceId, 'keyring')
+    checkMayWrite(snapshot, identity, 'keyring')
     const planned = await plan(snapshot)
     if (planned === undefined) return { built: undefined, result: unchanged }
     const { changes, loses } = planned

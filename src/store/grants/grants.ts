@@ -75,7 +75,7 @@ export function beginGrant(
   // Alone: lost notes are found again in the history.
   return session.writing(async () => {
     const { snapshot, identity, storeId } = session
-    checkMayWrite(snapshot, identity.deviceId, 'grants')
+    checkMayWrite(snapshot, identity, 'grants')
     if (liveGrants(snapshot, identity.deviceId).length >= wrapsMax) {
       throw new StoreError(
         'change_too_large',
@@ -170,7 +170,7 @@ function getLive(
   ids: readonly string[],
 ): readonly string[] {
   const { deviceId } = identity
-  checkMayWrite(snapshot, deviceId, 'grants')
+  checkMayWrite(snapshot, identity, 'grants')
   const mayEndAll = isOwner(snapshot.keyring.directory, deviceId)
   for (const id of ids) {
     const granter = (snapshot.grants.get(id) ?? begun.get(id))?.granter

@@ -125,7 +125,7 @@ async function planAndBuild(
   readonly built: BuiltCommit | undefined
   readonly result: Omit<Redaction, 'certificate'> & { readonly outcome: Outcome | undefined }
 }> {
-  checkMayWrite(session.snapshot, session.identity.deviceId, 'redact')
+  checkMayWrite(session.snapshot, session.identity, 'redact')
   // As the commit at the end would, before the long work.
   await session.checkPermanent(authorTexts(author))
   const history = await session.historyNow(options)

@@ -59,7 +59,7 @@ export async function revert(
     })
   }
   const write: Build<Revert> = async () => {
-    checkMayWrite(session.snapshot, session.identity.deviceId, 'change')
+    checkMayWrite(session.snapshot, session.identity, 'change')
     const { planned, rows, time } = await planRows(session, plan, options)
     const { steps, left, note } = planned
     await checkConfirmed(options.confirmed, steps)

@@ -208,7 +208,7 @@ async function mergeOnce(
   if (late.theirs.has(theirs.head.commit)) throw theirsLateError()
   // With the keyring in force: this device may have written before it knew of that keyring.
   const newest = divergence.theirs.keyrings.length > 0 ? theirs : ours
-  checkMayMerge(newest, session.identity.deviceId)
+  checkMayMerge(newest, session.identity)
   checkHeld(heads, newest, held)
   const time = session.nextTime()
   const { rows, outcomes } = planMerge(

@@ -13,6 +13,7 @@ import {
 } from '../../format/directory.ts'
 import { formatId } from '../../format/id.ts'
 import type { Oid } from '../../git/objects/object.ts'
+import type { Identity } from '../../keys/identity.ts'
 import { checkMayWrite, findRecovery, mayWrite, roleOf } from '../access/authority.ts'
 import { decodeAt, directoryAt } from '../access/post-revocation.ts'
 import type { CommitSource } from '../commits/decoded-commit.ts'
@@ -25,10 +26,10 @@ import type { Snapshot } from '../snapshot/snapshot.ts'
  * Checks the role of this device in the keyring in force. Throws `permission_denied`, with advice
  * for a reader that has unsent changes.
  */
-export function checkMayMerge(newest: Snapshot, deviceId: string): void {
-  const role = roleOf(newest, deviceId)
+export function checkMayMerge(newest: Snapshot, identity: Identity): void {
+  const role = roleOf(newest, identity.deviceId)
   if (role === undefined || mayWrite(role, 'change')) {
-    checkMayWrite(newest, deviceId, 'change')
+    checkMayWrite(newest, identity, 'change')
     return
   }
   throw new StoreError(

@@ -17,7 +17,7 @@ import type {
 } from '../../format/start.ts'
 import type { Oid, TreeEntry } from '../../git/objects/object.ts'
 import type { Identity } from '../../keys/identity.ts'
-import { readKeyringState, readSettingsState } from '../access/authority.ts'
+import { inactiveGrantError, readKeyringState, readSettingsState } from '../access/authority.ts'
 import { checkIsInTime } from '../access/grants.ts'
 import { type Epochs, readCommitBytes, verifyDecodedCommit } from '../commits/decoded-commit.ts'
 import { beforeBeginning } from '../history/beginning-entry.ts'
@@ -91,11 +91,7 @@ export function checkGranted(
     mayGive(keyring.directory, grant.granter) &&
     devices.get(grant.granter)?.forked !== true
   if (isActive) return checkIsInTime(grant, time)
-  throw refused(
-    'grant_expired',
-    'The grant is not active: it has ended, the device that gave it may not give any more, or that ' +
-      'device has not synced since',
-  )
+  throw inactiveGrantError()
 }
 
 function* snapshotOf(

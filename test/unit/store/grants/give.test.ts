@@ -59,9 +59,7 @@ test('the holder of a text finds a start of the head that the remote shows', asy
   expect(paths(start)).toEqual(['/a.md'])
   expect(start?.state.commit).toBe(git(['rev-parse', 'main'], remote).trim())
   const { signing } = grantKeysOf(parseGrant(given.text))
-  expect(start?.state.grants).toMatchObject([
-    { key: signing.publicKey, value: { role: 'writer' } },
-  ])
+  expect(start?.state.grants).toMatchObject([{ key: signing.publicKey, value: { role: 'writer' } }])
   expect(await clone.store.grants.list()).toEqual([
     {
       grantId: given.grantId,

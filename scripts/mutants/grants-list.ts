@@ -5,15 +5,45 @@ import { always, type MutantList, never, swap, without } from './mutant.ts'
 
 export const grants: MutantList = {
   'attack/grants.test.ts': [
-    swap(
+    never(
       'applyRow',
-      ['|| isOfMember(directory, key)', ''],
-      'T79 grant_known: a grant with the key of a device',
+      '!mayGive(directory, author)',
+      'T79 record_role: a grant by a writer where owners alone may give',
+    ),
+    never(
+      'applyGrants',
+      'own.length - ended.length + begun > wrapsMax',
+      'T79 grant_limit: more grants of a device than there may be',
+    ),
+    never(
+      'checkGrantAuthor',
+      'time > notAfter',
+      'T79 grant_ended: a change later than the grant runs',
+    ),
+    never(
+      'checkGrantAuthor',
+      'time < began - EARLY_MS',
+      'T79 grant_time: a change dated more than a day before its grant',
     ),
     swap(
       'checkGrantAuthor',
-      ['|| time > notAfter', ''],
-      'T79 grant_ended: a change later than the grant runs',
+      ["|| role !== 'writer'", ''],
+      'T79 record_role: a change by a proposer',
+    ),
+    swap(
+      'lateOf',
+      ['|| directories.some((directory) => !mayGive(directory, deviceId))', ''],
+      'T79 record_after_revocation: a merge of what a holder wrote while its granter was lowered and raised',
+    ),
+    swap(
+      'endsGrant',
+      ['ended.has(id) ||', ''],
+      'T79 record_device: a change by a holder whose grant was begun again apart from an end',
+    ),
+    never(
+      '#grantsAfter',
+      '!mayGive(keyring.directory, granter)',
+      'T79 record_device: a change by a holder whose granter was lowered and raised',
     ),
     without(
       'openWraps',
@@ -21,7 +51,7 @@ export const grants: MutantList = {
       'those of another member are refused, although it has the keys',
     ),
     without(
-      'openStartOf',
+      'openStart',
       'verifySignature(',
       'those of another member are refused, although it has the keys',
     ),
@@ -62,7 +92,7 @@ export const grants: MutantList = {
     never('memoriesOf', 'live !== blobs.size', 'tree_mismatch: a memory is left out'),
     swap(
       'checkGranted',
-      ['isHis && isGrantInForce({ keyring, devices }, grant)', 'isHis'],
+      ['devices.get(grant.granter)?.forked !== true', 'true'],
       'grant_expired: a granter that is forked',
     ),
   ],
@@ -81,12 +111,7 @@ export const grants: MutantList = {
     never('checkContains', 'settings.height', 'lacks nothing: settings'),
     never('checkContains', 'device !== undefined', 'lacks nothing: a change of a device'),
     never('lacksRights', 'removed.some', 'where the granter was put back from a backup'),
-    swap(
-      'lacksRights',
-      ['grant === undefined ||', 'grant !== undefined &&'],
-      'the beginning of a grant',
-    ),
-    swap('lacksRights', ['(ended && !grant.ended)', 'false'], 'the end of a grant'),
+    swap('lacksRights', ['known.get(grantId) === began', 'false'], 'the end of a grant'),
     swap(
       'findOlderDevice',
       ['!equalBytes(there.record, record)', 'false'],
@@ -135,21 +160,8 @@ export const grants: MutantList = {
   'attack/granted-starts.test.ts': [
     swap(
       'findForeign',
-      ['counter < seen.counter', 'false'],
+      ['start.counter < now.counter', 'false'],
       'a start of another device that is older than one seen before is removed',
-    ),
-    swap(
-      'findForeign',
-      ['seen?.granter === granter && counter < seen.counter', 'counter < (seen?.counter ?? 0)'],
-      'that a member has signed is not taken for a newer one of another',
-    ),
-    swap(
-      'openForeign',
-      [
-        'granter === undefined ? said : openStartOf(bytes, epoch, () => granter.signingKey)',
-        'said',
-      ],
-      'that a member has forged is not taken for a newer one of another',
     ),
     swap(
       'isOutOfDate',
@@ -158,7 +170,7 @@ export const grants: MutantList = {
     ),
     swap(
       'findForeign',
-      ['!isComplete || isOlder', 'isOlder'],
+      ['!isComplete ||', ''],
       'a start of another device that lacks a redaction is removed by any sync',
     ),
     swap(
@@ -175,7 +187,7 @@ export const grants: MutantList = {
     ),
     never(
       'findForeign',
-      'removed.has(granter)',
+      '!isKept',
       'an owner removes the refs of a device that was removed, and no others',
     ),
     swap(

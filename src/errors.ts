@@ -15,6 +15,7 @@ export type RequestCode =
   | 'invalid_line'
   | 'too_many_lines'
   | 'precondition_failed'
+  | 'time_doubtful'
   | 'content_too_large'
   | 'change_too_large'
   | 'store_full'
@@ -187,6 +188,8 @@ export interface ErrorDetails {
   /** For a store that was put back: the head that was verified here last, and the present one. */
   readonly verified?: HeadState
   readonly present?: HeadState
+  /** For a revert by time that would change nothing because of it. */
+  readonly doubtful?: DoubtfulTimes
   /** The `RedactionCertificate` of a redaction that is not erased from the disk yet. */
   readonly certificate?: object
 }
@@ -200,6 +203,32 @@ export interface HeadState {
   readonly time: number | undefined
   /** Twelve words (FORMAT §9.2). */
   readonly words: readonly string[]
+}
+
+/** The author and the time of a record. */
+export interface DoubtfulRecord {
+  /** One of the versions that it wrote, `memver_…`, if it wrote any. */
+  readonly versionId: string | undefined
+  /** Its author, `dev_…`: a device, or the holder of a grant. */
+  readonly deviceId: string
+  readonly byGrant: boolean
+  readonly session: string | undefined
+  /** The time that it states, ms since 1970. */
+  readonly time: number
+}
+
+/** Changes whose place in time is in doubt; at least one of the numbers is not 0. */
+export interface DoubtfulTimes {
+  /** Included as older than the time, though they are stamped later. */
+  readonly stampedLater: number
+  /** Included by times of their own that changes before them contradict: they may be newer. */
+  readonly datedBack: number
+  /** Left out, though it is uncertain that they belong to another time. */
+  readonly leftOut: number
+  /** The newest few of all these, newest first. */
+  readonly newest: readonly DoubtfulRecord[]
+  /** The records that cause the doubt: one for each of a few devices and grants. */
+  readonly causes: readonly DoubtfulRecord[]
 }
 
 export interface StoreErrorOptions {

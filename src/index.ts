@@ -11,6 +11,8 @@ export type {
   EnvelopeCode,
   ErrorCode,
   ErrorDetails,
+  DoubtfulRecord,
+  DoubtfulTimes,
   HeadState,
   OpenCode,
   RemoteCode,

@@ -11,6 +11,7 @@ import * as operations from '../operations/path-operations.ts'
 import type { ReadResult } from '../operations/path-operations.ts'
 import type { ObjectSchema } from '../operations/schemas.ts'
 import { pageJson, timestamp, type Wire } from '../operations/wire.ts'
+import { doubtSentence } from '../store/history/doubtful-times.ts'
 import type { Version } from '../store/history/versions.ts'
 import type { ListedMemory, MemoryPrefix } from '../store/memories.ts'
 import type { RevertStep } from '../store/revert/revert-plan.ts'
@@ -279,10 +280,11 @@ const restore = toolOf(operations.restorePath, {
     'deleted one to its last text. It is a change like any other, which can be taken back.',
   outputSchema: object({ steps: { type: 'array', items: stepKind.schema } }),
   hints: { destructiveHint: true, idempotentHint: true },
-  present: ({ steps }, at) => {
+  present: ({ steps, doubtful }, at) => {
     const rows = steps.map((step) => `${step.operation}\t${stepPath(step, at)}`)
+    const done = rows.join('\n') || 'It is in that state already'
     const value = { steps: steps.map((step) => stepKind.of(step, at)) }
-    return { text: rows.join('\n') || 'It is in that state already', value }
+    return { text: doubtful ? `${done}\n\n${doubtSentence(doubtful)}` : done, value }
   },
 })
 

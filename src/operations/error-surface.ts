@@ -83,6 +83,10 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     4,
     'Read the memory again and repeat the change on its current content',
   ),
+  time_doubtful: invalid(
+    'Take the times as they are stamped (`--stamped`), undo the session or the grant that wrote ' +
+      'it, or name a version instead of a time',
+  ),
   content_too_large: limit('Split the content into smaller files'),
   change_too_large: limit('Change the subdirectories one by one'),
   store_full: limit(makeRoom),

@@ -2,6 +2,7 @@
 // loads its answer when it is asked: most programs ask none.
 
 import type { WorkOptions } from '../async.ts'
+import type { DoubtfulTimes } from '../errors.ts'
 import { unknownRemoteError } from '../git/refs/remotes.ts'
 import { type Page, type Paged, paged } from '../page.ts'
 import { inSlices } from '../time-slice.ts'
@@ -28,6 +29,7 @@ import type {
 } from './history/timeline.ts'
 import type { Version, VersionFilter, VersionWithInputs } from './history/versions.ts'
 import { checkBlame, checkObject, checkOptions, checkPoint, checkText } from './request-check.ts'
+import { doubtScope } from './session/doubt-scope.ts'
 import type { StoreSession } from './session/session.ts'
 import { beginningOf, type HistoryBeginning } from './store-report.ts'
 
@@ -71,6 +73,19 @@ export class HistoryReader {
       (history, contents) => comparePoints(history, contents, { from, to }, options),
       options,
     )
+  }
+
+  /**
+   * The changes that a time reaches or misses because clocks disagree; undefined without any, and
+   * for other points.
+   */
+  async doubtful(point: Point, options: WorkOptions = {}): Promise<DoubtfulTimes | undefined> {
+    const asked = checkPoint(point)
+    const { signal } = checkOptions(options)
+    const { findDoubt } = await import('./history/doubtful-times.ts')
+    const scope = await doubtScope(this.#session)
+    const found = await this.#ask((history) => findDoubt(history, asked, scope), { signal })
+    return found?.times
   }
 
   /** @internal All memories as they were at a point, or are now, without texts. */

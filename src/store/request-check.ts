@@ -76,10 +76,12 @@ export function checkPoint(point: Point): Point {
   const named = isObject(point) ? Object.entries(point).filter(isGiven) : []
   const [[name, value] = [], ...others] = named
   const fits =
-    (name === 'time' && typeof value === 'number') ||
+    ((name === 'time' || name === 'stampedTime') && typeof value === 'number') ||
     ((name === 'versionId' || name === 'commit') && typeof value === 'string')
   if (fits && others.length === 0) return point
-  throw invalid('A point must be one of { time: ms }, { versionId } and { commit }')
+  throw invalid(
+    'A point must be one of { time: ms }, { stampedTime: ms }, { versionId } and { commit }',
+  )
 }
 
 /** Throws `invalid_input`. */

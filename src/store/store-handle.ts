@@ -12,6 +12,7 @@ import { type ListedMemory, listMemories, type MemoryPrefix, type MemoryQuery } 
 import { checkOptions, checkPoint, checkSearch, checkText } from './request-check.ts'
 import type { SearchHit, SearchQuery } from './search/search-query.ts'
 import type { StoreSearch } from './search/search.ts'
+import { doubtScope } from './session/doubt-scope.ts'
 import type { StoreSession } from './session/session.ts'
 import { type DirectoryListing, listDirectory } from './snapshot/listing.ts'
 import {
@@ -95,7 +96,9 @@ export class StoreHandle {
   /** The store as it was at a point of its history. */
   async at(point: Point, options: WorkOptions = {}): Promise<PastView> {
     const { openPast } = await import('./history/past.ts')
-    return openPast(this.#session, checkPoint(point), checkOptions(options))
+    const asked = checkPoint(point)
+    const scope = await doubtScope(this.#session)
+    return openPast(this.#session, asked, { ...checkOptions(options), scope })
   }
 
   /** The settings, and when they and the store came to be: no more than is known at once. */

@@ -28,6 +28,7 @@ export function revertSource({ contents }: Branches, history: History, head: Nod
   return {
     history,
     snapshot: head.snapshot,
+    now: Date.now(),
     readVersion: (entry) => readVersionContent(contents, entry) ?? '',
     readMemory: (memory) => readMemory(contents, memory),
     report: async () => undefined,

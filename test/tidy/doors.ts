@@ -54,6 +54,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'catch-up',
     'conflicts',
     'contents',
+    'doubtful-times',
     'history',
     'history-diff',
     'history-rows',
@@ -97,6 +98,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   'store/revert': ['restore', 'revert', 'revert-plan', 'undo'],
   'store/search': ['query-words', 'regex-turns', 'search', 'search-query', 'snippet'],
   'store/session': [
+    'doubt-scope',
     'freshness',
     'finish-anew',
     'granted',

@@ -45,9 +45,15 @@ export const colourOption: OptionTexts = {
   '--color <auto|always|never>': 'When to use colours; else on a terminal, unless NO_COLOR is set',
 }
 
+/** For verbs whose points may be times. */
+export const stampedOption: OptionTexts = {
+  '--stamped': 'Take the times of changes as stamped, though later ones contradict them',
+}
+
 /** For verbs that only read. */
 export const atOption: OptionTexts = {
   '--at <point>': 'The state at a time, a version or a commit',
+  ...stampedOption,
 }
 
 /** A note for verbs with an option that takes a point. */

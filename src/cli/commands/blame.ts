@@ -5,6 +5,7 @@ import type { BlameLine } from '../../store/history/blame.ts'
 import type { Version } from '../../store/history/versions.ts'
 import type { Answer, Command, Context, Input } from '../call/command.ts'
 import { atOption, colourOption } from '../call/options.ts'
+import { doubtAt } from '../store/doubt.ts'
 import { withStore } from '../store/open-store.ts'
 import { loadHistory, pointOf } from '../store/points.ts'
 import { inkOf, type Ink } from '../terminal/ink.ts'
@@ -33,6 +34,7 @@ function blame(context: Context, input: Input): Promise<Answer> {
     await loadHistory(context, store)
     const at = await pointOf(context, input, 'at', store)
     const lines = await store.history.blame(memory, at === undefined ? {} : { at })
+    const doubt = await doubtAt(context, store, at)
     const names = await store.devices.names()
     const rows = rowsOf(lines, names)
     const uncertain = lines.some((line) => line.uncertain)
@@ -42,7 +44,7 @@ function blame(context: Context, input: Input): Promise<Answer> {
     ]
     return {
       text: tableText(context, ink, rows, columnsOf(context, ink)),
-      json: blameJson(memory, lines, names),
+      json: { ...blameJson(memory, lines, names), ...doubt },
       inked: true,
       paged: true,
       note: notes.filter((note) => note !== undefined).join('\n'),
@@ -90,7 +92,7 @@ function columnsOf(context: Context, ink: Ink): readonly Column<BlameRow>[] {
   ]
 }
 
-function blameJson(memory: string, lines: readonly BlameLine[], names: DeviceNames): unknown {
+function blameJson(memory: string, lines: readonly BlameLine[], names: DeviceNames): object {
   const versions = new Map(lines.map(({ version }) => [version.versionId, version]))
   return {
     type: 'blame',

@@ -5,8 +5,9 @@ import type { Difference, PointDifference } from '../../store/history/history-di
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { countHidden } from '../../text/visible.ts'
 import { type Answer, type Command, type Context, type Input, usageError } from '../call/command.ts'
-import { colourOption, pointForms } from '../call/options.ts'
+import { colourOption, pointForms, stampedOption } from '../call/options.ts'
 import { judgeFiles, type Verdict } from '../machine/file-rule.ts'
+import { doubtAt } from '../store/doubt.ts'
 import { withStore } from '../store/open-store.ts'
 import { getNamedVersion } from '../store/path-history.ts'
 import { getPoint, loadHistory, pointJson, pointOf } from '../store/points.ts'
@@ -32,6 +33,7 @@ export const commands: readonly Command[] = [
     options: {
       '--from <point>': 'Compare all memories, or those below a path',
       '--to <point>': 'With --from: the other point; else now',
+      ...stampedOption,
       '--stat': 'With --from: the number of changed lines per memory',
       '--name-only': 'With --from: paths only',
       ...colourOption,
@@ -106,6 +108,10 @@ async function betweenPoints(
   const path = input.findArgument(0)
   const options = path === undefined ? {} : { path: storePath(path) }
   const found = await store.history.diff(from, to, options)
+  const [doubtFrom, doubtTo] = [
+    await doubtAt(context, store, from),
+    await doubtAt(context, store, to),
+  ]
   const { changes, redacted, halfRedacted } = found
   const patch = pointPatch(plainInk, found)
   const { count, label } = countHidden(patch)
@@ -119,8 +125,8 @@ async function betweenPoints(
     text: textOf(ink, input, found),
     json: {
       type: 'diff',
-      from: pointJson(from),
-      to: to === undefined ? null : pointJson(to),
+      from: { ...pointJson(from), ...doubtFrom },
+      to: to === undefined ? null : { ...pointJson(to), ...doubtTo },
       ...pageJson(changes.map((change) => changeJson(change))),
       redacted,
       half_redacted: halfRedacted.map(({ memoryId, before, after }) =>

@@ -1,7 +1,7 @@
 // `restore` and `rollback`: return to an earlier state, in one new commit that can be undone too.
 // The store decides what happens to each memory; this file asks for it, shows it and gets consent.
 
-import { hasCode } from '../../errors.ts'
+import { type DoubtfulTimes, hasCode } from '../../errors.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Revert } from '../../store/revert/restore.ts'
@@ -23,14 +23,17 @@ import {
   pointForms,
   selectingAuthorOf,
   selectingAuthorOptions,
+  stampedOption,
   yesOption,
 } from '../call/options.ts'
+import { doubtLine, noteDoubt, refusedByDoubt, shellWord, waysOut } from '../store/doubt.ts'
 import { notePartial } from '../store/granted.ts'
 import { grantIdOf } from '../store/named.ts'
 import { withStore } from '../store/open-store.ts'
 import { neverWas } from '../store/path-history.ts'
 import { pointOf } from '../store/points.ts'
 import { inkOf, plainInk } from '../terminal/ink.ts'
+import { sentencesText } from '../terminal/output.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { askYes, canAsk, declined } from '../terminal/prompt.ts'
 import { didYouMean } from '../text/near-names.ts'
@@ -51,6 +54,7 @@ export const commands: readonly Command[] = [
     usage: '<path-or-memory>',
     options: {
       '--to <point>': 'One of its versions, or a time; else its last state, if it is deleted',
+      ...stampedOption,
       ...dryRunOption,
       ...colourOption,
       ...authorOptions,
@@ -67,6 +71,7 @@ export const commands: readonly Command[] = [
     summary: 'Restore all memories as of a point in time, or undo what an actor or a session wrote',
     options: {
       '--to <point>': 'The point in time',
+      ...stampedOption,
       '--path <path>': 'With --to: only memories now or then at or below it',
       '--actor <id>': 'Undo what this actor wrote',
       '--session <id>': 'Undo what this session wrote',
@@ -100,8 +105,13 @@ function restore(context: Context, input: Input): Promise<Answer> {
     const revert = withOptions(context, 'Restoring', (options) =>
       store.as(author).restore({ memory, to }, options),
     )
+    const waysOf = (found: DoubtfulTimes): string =>
+      waysOut(context, input, `restore ${shellWord(memory)}`, found)
     const dryRun = input.flag('dry-run')
-    const done = await revert(dryRun).catch((error: unknown) => explained(store, memory, error))
+    const done = await revert(dryRun)
+      .catch((error: unknown) => explained(store, memory, error))
+      .catch((error: unknown) => refusedByDoubt(store, error, waysOf))
+    await noteDoubt(context, store, done.doubtful)
     return revertAnswer(context, inkOf(context, input), done, dryRun)
   })
 }
@@ -123,10 +133,21 @@ export function rollback(context: Context, input: Input): Promise<Answer> {
   return withStore(context, async (store) => {
     notePartial(context, store)
     const undo = { ...asked, grantId: await grantIdOf(context, input, store) }
-    const revert = await revertOf(context, input, store, { author, undo })
+    const planned = await revertOf(context, input, store, { author, undo })
+    const waysOf = (found: DoubtfulTimes): string => waysOut(context, input, 'rollback', found)
+    const revert: RunRevert = (only) =>
+      planned(only).catch((error: unknown) => refusedByDoubt(store, error, waysOf))
     const dryRun = input.flag('dry-run')
-    if (!dryRun && canAsk(context) && !input.flag('yes')) await agree(context, await revert(true))
+    const asks = !dryRun && canAsk(context) && !input.flag('yes')
+    const doubt = async (found: Revert): Promise<string | undefined> =>
+      found.doubtful && doubtLine(store, found.doubtful, waysOf(found.doubtful))
+    if (asks) {
+      const plan = await revert(true)
+      await agree(context, plan, await doubt(plan))
+    }
     const done = await revert(dryRun)
+    const line = asks ? undefined : await doubt(done)
+    if (line !== undefined) context.notices.push(line)
     if (done.steps.length + done.left.length === 0) await checkHasWritten(store, undo)
     return revertAnswer(context, ink, done, dryRun)
   })
@@ -148,6 +169,7 @@ function checkOptions(input: Input): void {
     )
   }
   if (given('path') !== undefined) throw usageError('--path needs --to', 'rollback')
+  if (input.flag('stamped')) throw usageError('--stamped needs --to', 'rollback')
 }
 
 async function revertOf(
@@ -203,7 +225,8 @@ function withOptions(
 }
 
 /** Shows what would be done. Throws unless the user agrees. */
-async function agree(context: Context, plan: Revert): Promise<void> {
+async function agree(context: Context, plan: Revert, doubt: string | undefined): Promise<void> {
+  if (doubt !== undefined) process.stderr.write(sentencesText(`${doubt}\n`, process.stderr.columns))
   if (plan.steps.length === 0) return
   const count = countText(plan.steps.length, 'memory', 'memories')
   const left = askedTable(context, plan.left, leftColumns)

@@ -8,6 +8,7 @@ import type { SearchHit, SearchQuery } from '../../store/search/search-query.ts'
 import { matchesIn } from '../../store/search/snippet.ts'
 import type { Answer, Command, Context, Input } from '../call/command.ts'
 import { atOption, colourOption, pointForms } from '../call/options.ts'
+import { doubtAt } from '../store/doubt.ts'
 import { withStore } from '../store/open-store.ts'
 import { pointOf } from '../store/points.ts'
 import { inkOf, type Ink } from '../terminal/ink.ts'
@@ -57,6 +58,7 @@ function search(context: Context, input: Input): Promise<Answer> {
     const { data, nextPage } = await withProgress(context, 'Searching', (options) =>
       store.search({ ...query, ...options }),
     )
+    const doubt = await doubtAt(context, store, query.at)
     const found: FoundHit[] = []
     for (const hit of data) {
       found.push({ hit, version: await findAuthor(store, hit) })
@@ -67,10 +69,13 @@ function search(context: Context, input: Input): Promise<Answer> {
     ]
     return {
       text: tableText(context, ink, found, columnsOf(context, ink, query)),
-      json: pageJson(
-        found.map((one) => foundJson(store.id, one)),
-        nextPage,
-      ),
+      json: {
+        ...pageJson(
+          found.map((one) => foundJson(store.id, one)),
+          nextPage,
+        ),
+        ...doubt,
+      },
       inked: true,
       paged: true,
       note: notes.filter((note) => note !== undefined).join('\n'),

@@ -6,8 +6,10 @@ import { timestamp } from '../../operations/wire.ts'
 import type { PastView } from '../../store/history/past.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Answer, Context, Input } from '../call/command.ts'
+import { doubtFacts } from '../terminal/doubt.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { countText } from '../text/words.ts'
+import { noteDoubt } from './doubt.ts'
 import { withStore } from './open-store.ts'
 import { pointOf } from './points.ts'
 
@@ -22,6 +24,7 @@ export function withReader(
     if (past === undefined) return work(store)
     const answer = await work(past)
     const notes = [answer.note, noteOf(past)].filter((note) => note !== undefined)
+    await noteDoubt(context, store, past.doubtful)
     return {
       ...answer,
       json: withFacts(answer.json, past),
@@ -53,7 +56,9 @@ function noteOf({ redacted, displaced }: PastView): string | undefined {
   return notes.length === 0 ? undefined : notes.join('\n')
 }
 
-function withFacts(json: unknown, { commit, time, redacted, displaced }: PastView): unknown {
-  const at = { commit, time: timestamp(time), redacted, displaced }
+function withFacts(json: unknown, past: PastView): unknown {
+  const { commit, time, redacted, displaced, doubtful } = past
+  const facts = { commit, time: timestamp(time), redacted, displaced }
+  const at = { ...facts, ...doubtFacts(doubtful) }
   return typeof json === 'object' && json !== null ? { ...json, at } : json
 }

@@ -16,7 +16,18 @@ export async function pointOf(
   store: MemoryStore,
 ): Promise<Point | undefined> {
   const text = input.text(option)
-  return text === undefined ? undefined : parsePoint(context, store, option, text)
+  checkStamped(input)
+  if (text === undefined) return undefined
+  const point = await parsePoint(context, store, option, text)
+  if (!input.flag('stamped')) return point
+  if ('time' in point) return { stampedTime: point.time }
+  throw new StoreError('invalid_input', `With --stamped, --${option} must be a time`)
+}
+
+function checkStamped(input: Input): void {
+  const isGiven = ['at', 'to', 'from'].some((name) => input.text(name) !== undefined)
+  if (isGiven || !input.flag('stamped')) return
+  throw new StoreError('invalid_input', '--stamped needs an option that names a time')
 }
 
 /** The point of a required option, whose presence the caller has checked. */
@@ -65,5 +76,6 @@ async function parsePoint(
 
 export function pointJson(point: Point): Readonly<Record<string, string>> {
   if ('time' in point) return { time: timestamp(point.time) }
+  if ('stampedTime' in point) return { stamped_time: timestamp(point.stampedTime) }
   return 'versionId' in point ? { memory_version_id: point.versionId } : { commit: point.commit }
 }

@@ -7,6 +7,7 @@ import { plainMessage, surfaceOf } from '../../operations/error-surface.ts'
 import { timestamp, type Wire } from '../../operations/wire.ts'
 import { visible, visibleJson } from '../../text/visible.ts'
 import { CommandError, type Answer } from '../call/command.ts'
+import { doubtFacts } from './doubt.ts'
 
 /** The text for standard output. */
 export function answerText(answer: Answer, json: boolean, terminal: boolean): string {
@@ -144,12 +145,13 @@ export function headJson({ commit, height, time, words }: HeadState): Wire {
 }
 
 function detailsOf(error: StoreError): Readonly<Record<string, unknown>> {
-  const { memoryId, versionIds, verified, present, ...others } = error.details
+  const { memoryId, versionIds, verified, present, doubtful, ...others } = error.details
   return {
     ...others,
     ...(memoryId === undefined ? {} : { memory_id: memoryId }),
     ...(versionIds === undefined ? {} : { memory_version_ids: versionIds }),
     ...(verified === undefined ? {} : { verified: headJson(verified) }),
     ...(present === undefined ? {} : { present: headJson(present) }),
+    ...doubtFacts(doubtful),
   }
 }

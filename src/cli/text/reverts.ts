@@ -4,6 +4,7 @@
 import type { Revert } from '../../store/revert/restore.ts'
 import type { LeftAlone, RevertStep } from '../../store/revert/revert-plan.ts'
 import type { Answer, Context } from '../call/command.ts'
+import { doubtFacts } from '../terminal/doubt.ts'
 import type { Ink } from '../terminal/ink.ts'
 import { changeJson, nameOf, patchesText } from './patch-text.ts'
 import { type Column, tableText } from './table.ts'
@@ -15,7 +16,7 @@ import { countText } from './words.ts'
 const LEFT_ALONE = 4
 
 export function revertAnswer(context: Context, ink: Ink, revert: Revert, dryRun: boolean): Answer {
-  const { steps, left, commit, versionIds } = revert
+  const { steps, left, commit, versionIds, doubtful } = revert
   const patch = dryRun && steps.length > 0 ? `\n${patchesText(ink, steps)}` : ''
   return {
     text: [
@@ -31,6 +32,7 @@ export function revertAnswer(context: Context, ink: Ink, revert: Revert, dryRun:
       memory_version_ids: versionIds,
       steps: steps.map((step) => changeJson(step, { operation: step.operation })),
       left: left.map(({ memoryId, path, reason }) => wire({ memoryId, path, reason })),
+      ...doubtFacts(doubtful),
     },
     inked: true,
     ...(dryRun ? { paged: true } : {}),

@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { StoreError } from '../../errors.ts'
+import { doubtSentence } from '../../store/history/doubtful-times.ts'
 import type { VersionGroup } from '../../store/history/timeline.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Revert } from '../../store/revert/restore.ts'
@@ -94,10 +95,11 @@ async function carriedOut(
 }
 
 /** `plan` names the steps: a run does them, or is refused with `precondition_failed`. */
-function planOf({ commit: done, versionIds, steps, left }: Revert, plan: string) {
+function planOf({ commit: done, versionIds, steps, left, doubtful }: Revert, plan: string) {
   const alone: readonly LeftBehind[] = left
   // Any version of the commit names it: that is how it is taken back.
-  return { commit: done, versionId: versionIds[0], steps, left: alone, plan }
+  const doubt = doubtful && doubtSentence(doubtful)
+  return { commit: done, versionId: versionIds[0], steps, left: alone, plan, doubt }
 }
 
 export interface LeftBehind extends LeftAlone {

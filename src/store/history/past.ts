@@ -4,7 +4,7 @@
 
 import type { WorkOptions } from '../../async.ts'
 import { equalBytes } from '../../bytes.ts'
-import { assert, StoreError } from '../../errors.ts'
+import { assert, type DoubtfulTimes, StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
 import { checkPath } from '../../format/path.ts'
 import type { Oid } from '../../git/objects/object.ts'
@@ -12,6 +12,7 @@ import { type DirectoryListing, listDirectory } from '../snapshot/listing.ts'
 import type { Memory } from '../snapshot/live-memory.ts'
 import { PathTree } from '../snapshot/path-tree.ts'
 import { type ContentSource, readVersionContent } from './contents.ts'
+import { type DoubtScope, findDoubt } from './doubtful-times.ts'
 import type { CommitEntry } from './history-rows.ts'
 import type { History } from './history.ts'
 import { readRecordHash } from './known-commit.ts'
@@ -31,6 +32,8 @@ export interface PastView {
    * path. Only where clones had diverged.
    */
   readonly displaced: number
+  /** For a time: set if clocks decide what the view shows. */
+  readonly doubtful: DoubtfulTimes | undefined
   /** The memory at a path; undefined if it did not exist or is redacted. */
   read(path: string): Promise<Memory | undefined>
   /** As `MemoryStore.list`. */
@@ -47,20 +50,27 @@ interface PastState extends Omit<MemoriesAt, 'shown' | 'deleted'> {
   readonly tips: readonly KnownTip[]
   readonly commit: Oid
   readonly time: number
+  readonly doubtful: DoubtfulTimes | undefined
+}
+
+export interface PastOptions extends WorkOptions {
+  /** Without it, doubtful times are not looked for. */
+  readonly scope?: DoubtScope
 }
 
 /** Throws as `resolvePoint` does. */
 export async function openPast(
   source: PastSource,
   point: Point,
-  options: WorkOptions,
+  { scope, ...options }: PastOptions,
 ): Promise<PastView> {
   const find = function* (history: History): Generator<undefined, PastState> {
     const resolved = resolvePoint(history, point)
     const tips = resolved.tips.map(({ position, height, oid }) => {
       return { position, height, oid, record: readRecordHash(source.contents, oid) }
     })
-    return yield* stateAfter(history, resolved, tips)
+    const doubtful = scope && (yield* findDoubt(history, point, scope))?.times
+    return yield* stateAfter(history, resolved, tips, doubtful)
   }
   return new Past(source, await readConsistently(source, find, options))
 }
@@ -88,6 +98,10 @@ class Past implements PastView {
 
   get displaced(): number {
     return this.#state.displaced.length
+  }
+
+  get doubtful(): DoubtfulTimes | undefined {
+    return this.#state.doubtful
   }
 
   async read(path: string): Promise<Memory | undefined> {
@@ -120,7 +134,7 @@ class Past implements PastView {
     const entries = found.map(({ entry }) => entry).toSorted((a, b) => a.position - b.position)
     const resolved = pointAfter(history, entries)
     const now = found.map(({ tip }) => tip)
-    return yield* stateAfter(history, resolved, now)
+    return yield* stateAfter(history, resolved, now, this.#state.doubtful)
   }
 
   #findAgain(
@@ -140,12 +154,13 @@ function* stateAfter(
   history: History,
   resolved: ResolvedPoint,
   tips: readonly KnownTip[],
+  doubtful: DoubtfulTimes | undefined,
 ): Generator<undefined, PastState> {
   const { shown, redacted, displaced } = yield* memoriesAt(history, resolved)
   const paths = PathTree.of(shown)
   const { oid: commit } = resolved.commit
   const time = placedTime(history, resolved.commit)
-  return { paths, redacted, displaced, tips, commit, time }
+  return { paths, redacted, displaced, tips, commit, time, doubtful }
 }
 
 function readPast(source: ContentSource, memory: PastMemory): Memory {

@@ -5,13 +5,18 @@ import { assert, StoreError } from '../../errors.ts'
 import { beforeBeginning } from './beginning-entry.ts'
 import type { CommitEntry, VersionEntry } from './history-rows.ts'
 import type { History } from './history.ts'
-import { placedTime } from './record-times.ts'
+import { placedTime, stampedBy } from './record-times.ts'
 import { getVersionEntry } from './versions.ts'
 
 /** A point in the history, as a caller gives it. */
 export type Point =
   /** Ms since 1970. */
   | { readonly time: number }
+  /**
+   * Ms since 1970, of the times that records state themselves: after all records that are stamped
+   * no later, without those that have one stamped later in their past.
+   */
+  | { readonly stampedTime: number }
   /** Right after this version was written, `memver_…`. */
   | { readonly versionId: string }
   /** Right after this commit: 40 hex digits, or at least the first 7. */
@@ -57,26 +62,27 @@ export interface ResolvedPoint {
 /**
  * Resolves a point to the past of a commit, that commit included. A time resolves to the pasts of
  * all commits whose record is not later. Clocks differ and leap, so those pasts may contain later
- * times: they are included too (FORMAT §6.5). Throws `not_found`, or `invalid_input` for a
- * malformed point.
+ * times: they are included too (FORMAT §6.5), and doubtful-times.ts counts them. Throws
+ * `not_found`, or `invalid_input` for a malformed point.
  */
 export function resolvePoint(history: History, point: Point): ResolvedPoint {
-  if ('time' in point) {
-    const found = findByTime(history, point.time)
-    if (found.length > 0) return pointAfter(history, found)
+  const byTime = findByEitherTime(history, point)
+  if (byTime !== undefined) {
+    if (byTime.length > 0) return pointAfter(history, byTime)
     throw new StoreError('not_found', 'Nothing was written by then')
   }
   if ('versionId' in point) {
     return pointAfter(history, [getVersionEntry(history, point.versionId).commit])
   }
+  assert('commit' in point, 'a point is a time, a version or a commit')
   return pointAfter(history, [findByOid(history, point.commit)])
 }
 
 /** As `resolvePoint`; undefined for a time before the first commit, when the store was empty. */
 export function findPoint(history: History, point: Point): ResolvedPoint | undefined {
-  if (!('time' in point)) return resolvePoint(history, point)
-  const found = findByTime(history, point.time)
-  return found.length === 0 ? undefined : pointAfter(history, found)
+  const byTime = findByEitherTime(history, point)
+  if (byTime === undefined) return resolvePoint(history, point)
+  return byTime.length === 0 ? undefined : pointAfter(history, byTime)
 }
 
 /** Resolves a point as `resolvePoint` does; the default is the head. */
@@ -159,9 +165,25 @@ function commitAt({ commits }: History, position: number): CommitEntry {
   throw new StoreError('not_found', `The history has ${commits.length} commits`)
 }
 
-function findByTime(history: History, time: number): readonly CommitEntry[] {
+/** The last commits by a time; undefined for another kind of point. */
+function findByEitherTime(history: History, point: Point): readonly CommitEntry[] | undefined {
+  if ('time' in point) {
+    const { time } = point
+    return findNewest(history, time, (commit) => commit.time <= time)
+  }
+  if (!('stampedTime' in point)) return undefined
+  const { stampedTime } = point
+  const isIn = stampedBy(history, stampedTime)
+  return findNewest(history, stampedTime, ({ position }) => isIn(position))
+}
+
+function findNewest(
+  history: History,
+  time: number,
+  holds: (commit: CommitEntry) => boolean,
+): readonly CommitEntry[] {
   if (!Number.isFinite(time)) throw new StoreError('invalid_input', 'A time must be a number of ms')
-  const found = history.newest((commit) => commit.time <= time)
+  const found = history.newest(holds)
   if (found.some(({ position }) => history.isBeginning(position))) throw beforeBeginning()
   return found
 }

@@ -3,6 +3,7 @@
 // have been written. Pure over the history, so that all clones agree. Trusts no clock.
 
 import type { Oid } from '../../git/objects/object.ts'
+import { timeMax } from '../../limits.ts'
 import type { CommitEntry } from './history-rows.ts'
 import type { History } from './history.ts'
 
@@ -48,6 +49,27 @@ export function placedTime(history: History, commit: CommitEntry): number {
 }
 
 /**
+ * By position, whether a commit and its whole past are stamped no later than a time: the largest
+ * such set without a commit whose ancestors are not all in it. The placed times do not count.
+ */
+export function stampedBy(history: History, time: number): (position: number) => boolean {
+  const { length } = history.commits
+  const isIn = new Uint8Array(length)
+  for (let position = 0; position < length; position += 1) {
+    if (history.timeAt(position) > time) continue
+    if (parentsAt(history, position).every((parent) => isIn[parent] === 1)) isIn[position] = 1
+  }
+  return (position) => isIn[position] === 1
+}
+
+/** Positions. A commit in line has only the one before it, whose past has all others. */
+export function parentsAt(history: History, position: number): readonly number[] {
+  const isInLine = position > 0 && history.isCutAt(position) && history.isCutAt(position - 1)
+  if (isInLine) return [position - 1]
+  return history.parentsOf({ position }).map((parent) => parent.position)
+}
+
+/**
  * The latest time at which a commit can have been written, for deciding what retention may erase:
  * every doubt makes it later. No commit is taken to be older than one before it, and times after
  * `now` are ignored.
@@ -74,6 +96,12 @@ export class LatestTimes {
     const known = latest[commit.position] ?? Number.NEGATIVE_INFINITY
     return Math.max(known, placedTime(this.#history, commit))
   }
+}
+
+/** A time in a sentence, as ISO 8601 without zero milliseconds. */
+export function formatTime(time: number): string {
+  if (!(Math.abs(time) <= timeMax)) return String(time)
+  return new Date(time).toISOString().replace('.000Z', 'Z')
 }
 
 function placedTimes(history: History): ReadonlyMap<number, number> | undefined {

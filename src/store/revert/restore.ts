@@ -2,18 +2,20 @@
 // past, changes nothing. The history is kept: a revert is an ordinary change on top (revert.ts),
 // which can be reverted too.
 
-import { assert, StoreError } from '../../errors.ts'
+import { assert, type DoubtfulTimes, StoreError } from '../../errors.ts'
 import { formatId, parseId } from '../../format/id.ts'
 import { checkPath, isAtOrBelow } from '../../format/path.ts'
 import { inSlices, TimeSlice } from '../../time-slice.ts'
 import type { Applied } from '../changes/apply.ts'
+import { findDoubt } from '../history/doubtful-times.ts'
 import type { VersionEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
 import { type Point, type ResolvedPoint, resolvePoint, versionAt } from '../history/points.ts'
+import { formatTime } from '../history/record-times.ts'
 import { getVersionEntry } from '../history/versions.ts'
+import { withDoubt } from './doubtful-plan.ts'
 import {
   completePlan,
-  formatTime,
   type Goal,
   leaveBlocked,
   type LeftAlone,
@@ -29,6 +31,8 @@ export interface Revert extends Applied {
   /** By path. */
   readonly steps: readonly RevertStep[]
   readonly left: readonly LeftAlone[]
+  /** For a time: set if clocks decide what it reaches. */
+  readonly doubtful?: DoubtfulTimes | undefined
   /** For a dry run: names the steps, 64 hex digits. The same ones have the same name. */
   readonly plan?: string | undefined
 }
@@ -49,8 +53,8 @@ export interface RollbackRequest {
 /**
  * Plans to restore one memory to one of its versions, or to its state at a point; without either,
  * a deleted one to its last state. Throws
- * `not_found` if it did not exist, `redacted`, or `invalid_input` for a deletion or another
- * memory's version.
+ * `not_found` if it did not exist, `redacted`, `time_doubtful`, or `invalid_input` for a deletion
+ * or another memory's version.
  */
 export async function planRestore(
   source: RevertSource,
@@ -64,15 +68,18 @@ export async function planRestore(
   if (text === undefined) {
     throw new StoreError('redacted', 'That version is redacted: its content has been erased')
   }
-  return completePlan(
-    source,
-    [{ memoryId, text }],
-    [],
-    to === undefined ? 'restore' : `restore to ${formatPoint(to)}`,
-  )
+  const note = to === undefined ? 'restore' : `restore to ${formatPoint(to)}`
+  const plan = await completePlan(source, [{ memoryId, text }], [], note)
+  if (to === undefined) return plan
+  return withDoubt(source, plan, (asked) => findDoubt(source.history, to, asked), {
+    concerns: (one) => one.memoryId === memoryId,
+  })
 }
 
-/** Plans to restore every memory to its state at a point; later ones are deleted. */
+/**
+ * Plans to restore every memory to its state at a point; later ones are deleted. Throws
+ * `time_doubtful` as `withDoubt` does.
+ */
 export async function planRollback(
   source: RevertSource,
   request: RollbackRequest,
@@ -99,7 +106,13 @@ export async function planRollback(
   const placed = await leaveBlocked(source, goals)
   // Without the path: a redaction of a memory there may not erase the note.
   const note = `rollback to ${formatPoint(to)}`
-  return completePlan(source, placed.goals, [...redacted, ...placed.left], note)
+  const plan = await completePlan(source, placed.goals, [...redacted, ...placed.left], note)
+  return withDoubt(source, plan, (asked) => findDoubt(source.history, to, asked), {
+    concerns: ({ memoryId, path: at }) => {
+      const now = source.snapshot.current.get(memoryId)?.live?.path
+      return isConcerned(now, directory) || isConcerned(at, directory)
+    },
+  })
 }
 
 /** Finds a memory by its id, or by path: the current one, otherwise the last one there. */
@@ -171,5 +184,6 @@ function isConcerned(path: string | undefined, directory: string): boolean {
 
 function formatPoint(point: Point): string {
   if ('versionId' in point) return point.versionId
+  if ('stampedTime' in point) return `the stamped time ${formatTime(point.stampedTime)}`
   return 'time' in point ? formatTime(point.time) : `commit ${point.commit}`
 }

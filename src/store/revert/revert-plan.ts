@@ -1,10 +1,10 @@
 // Turns the goals of a revert into a plan: drops goals that are already reached, leaves memories
 // alone whose path is taken, and reads texts last. The goals come from restore.ts and undo.ts.
 
+import type { DoubtfulTimes } from '../../errors.ts'
 import type { Operation } from '../../format/change-record.ts'
 import { formatId } from '../../format/id.ts'
 import { parentPaths } from '../../format/path.ts'
-import { timeMax } from '../../limits.ts'
 import { inSlices } from '../../time-slice.ts'
 import { checkRowCount } from '../changes/change-refusals.ts'
 import type { StateChange } from '../changes/changes.ts'
@@ -25,6 +25,8 @@ export interface RevertSource {
    */
   readVersion(entry: VersionEntry, at?: CommitEntry): string
   readMemory(memory: LiveMemory): string
+  /** The clock here, ms since 1970. */
+  readonly now: number
   /** Called before each step of long work, and at the end: lets other work run if it is due. */
   report(done: number, total: number): Promise<void>
 }
@@ -50,6 +52,8 @@ export interface RevertPlan {
   readonly left: readonly LeftAlone[]
   /** The default reason of the change. */
   readonly note: string
+  /** Set by `withDoubt`. */
+  readonly doubtful?: DoubtfulTimes | undefined
 }
 
 /** Builds the plan, reading the texts. Throws `change_too_large` before it reads any. */
@@ -106,12 +110,6 @@ export function textOf(
   if (path === undefined || sha256 === undefined) return undefined
   let content: string | undefined
   return { path, sha256, read: () => (content ??= source.readVersion(entry, at)) }
-}
-
-/** A time in a note, as ISO 8601 without zero milliseconds. */
-export function formatTime(time: number): string {
-  if (!(Math.abs(time) <= timeMax)) return String(time)
-  return new Date(time).toISOString().replace('.000Z', 'Z')
 }
 
 function isReached(snapshot: Snapshot, { memoryId, text }: Goal): boolean {

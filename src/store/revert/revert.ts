@@ -53,27 +53,35 @@ export async function revert(
     return session.planning(async () => {
       const { planned, rows } = await planRows(session, plan, options)
       await session.checkContents(rows, checked)
-      const { steps, left } = planned
-      const name = await inSlices(nameOf(steps))
-      return { commit: undefined, versionIds: [], steps, left, plan: name }
+      const name = await inSlices(nameOf(planned.steps))
+      return { commit: undefined, versionIds: [], ...reportOf(planned), plan: name }
     })
   }
   const write: Build<Revert> = async () => {
     checkMayWrite(session.snapshot, session.identity, 'change')
     const { planned, rows, time } = await planRows(session, plan, options)
-    const { steps, left, note } = planned
-    await checkConfirmed(options.confirmed, steps)
+    await checkConfirmed(options.confirmed, planned.steps)
+    const report = reportOf(planned)
     if (rows.length === 0) {
-      return { built: undefined, result: { commit: undefined, versionIds: [], steps, left } }
+      return { built: undefined, result: { commit: undefined, versionIds: [], ...report } }
     }
     await session.checkContents(rows, checked)
     const context = await session.commitContext(time, checked)
-    const reason = checked.reason ?? note
+    const reason = checked.reason ?? planned.note
     const built = await buildChange(context, session.snapshot, rows, { ...checked, reason })
     const versionIds = built.versionIds.map((id) => formatId('version', id))
-    return { built, result: { commit: built.snapshot.head.commit, versionIds, steps, left } }
+    return { built, result: { commit: built.snapshot.head.commit, versionIds, ...report } }
   }
   return session.writing(write, true)
+}
+
+/** What a plan tells its user. */
+function reportOf({
+  steps,
+  left,
+  doubtful,
+}: RevertPlan): Pick<Revert, 'steps' | 'left' | 'doubtful'> {
+  return { steps, left, ...(doubtful && { doubtful }) }
 }
 
 async function checkConfirmed(
@@ -121,6 +129,7 @@ async function openSource(session: StoreSession, options: RevertOptions): Promis
   return {
     history: await session.historyNow(options),
     snapshot,
+    now: session.clock.now(),
     readVersion(entry, at) {
       const known = at && findBlobAt(contents, at.oid, entry.memoryId)
       const content = readVersionContent(contents, entry, known)

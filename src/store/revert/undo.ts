@@ -7,14 +7,15 @@ import { StoreError } from '../../errors.ts'
 import { formatId, parseId } from '../../format/id.ts'
 import { mergeText } from '../../text/text-merge.ts'
 import { inSlices } from '../../time-slice.ts'
+import { findDoubtBetween } from '../history/doubtful-times.ts'
 import type { CommitEntry, VersionEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
-import { mayLieBetween } from '../history/record-times.ts'
+import { formatTime, mayLieBetween } from '../history/record-times.ts'
 import { inputsOf, joinOf, type VersionInput } from '../history/version-inputs.ts'
 import { getVersionEntry } from '../history/versions.ts'
+import { withDoubt } from './doubtful-plan.ts'
 import {
   completePlan,
-  formatTime,
   type Goal,
   type LazyText,
   leaveBlocked,
@@ -41,15 +42,19 @@ export interface UndoRequest {
   readonly until?: number | undefined
 }
 
-/** Plans to bring every memory to the state without the undone versions. */
+/**
+ * Plans to bring every memory to the state without the undone versions. Throws `time_doubtful` as
+ * `withDoubt` does.
+ */
 export async function planUndo(source: RevertSource, request: UndoRequest): Promise<RevertPlan> {
   checkRequest(request)
   const { history } = source
   const { changeOf } = request
   const change = changeOf === undefined ? undefined : getVersionEntry(history, changeOf).commit
-  const isUndone = ({ commit }: VersionEntry): boolean =>
-    (change === undefined || commit.position === change.position) &&
-    matches(history, commit, request)
+  const isSelected = (commit: CommitEntry): boolean =>
+    (change === undefined || commit.position === change.position) && isBy(commit, request)
+  const isBetween = (commit: CommitEntry): boolean => mayLieBetween(history, commit, request)
+  const isUndone = ({ commit }: VersionEntry): boolean => isSelected(commit) && isBetween(commit)
   const touched = await inSlices(touchedBy(source, isUndone))
   const goals: Goal[] = []
   const left: LeftAlone[] = []
@@ -63,7 +68,11 @@ export async function planUndo(source: RevertSource, request: UndoRequest): Prom
     done += 1
   }
   const placed = await leaveBlocked(source, goals)
-  return completePlan(source, placed.goals, [...left, ...placed.left], noteOf(request))
+  const plan = await completePlan(source, placed.goals, [...left, ...placed.left], noteOf(request))
+  const { since, until } = request
+  return withDoubt(source, plan, (asked) =>
+    findDoubtBetween(history, { ...asked, since, until, isSelected, isBetween }),
+  )
 }
 
 /** The memories with undone versions, and those that merges joined such memories into. */
@@ -86,13 +95,12 @@ function* touchedBy(
   return touched
 }
 
-function matches(history: History, commit: CommitEntry, request: UndoRequest): boolean {
-  const { actor, session, deviceId } = commit
+/** Whether its author is meant, whatever its time. */
+function isBy({ actor, session, deviceId }: CommitEntry, request: UndoRequest): boolean {
   return (
     (request.actorId === undefined || actor?.id === request.actorId) &&
     (request.session === undefined || session === request.session) &&
-    (request.grantId === undefined || formatId('device', deviceId) === request.grantId) &&
-    mayLieBetween(history, commit, request)
+    (request.grantId === undefined || formatId('device', deviceId) === request.grantId)
   )
 }
 

@@ -37,6 +37,11 @@ export function RevertView({ of, verb, nothing }: RevertViewProps) {
       ) : (
         <Before revert={revert} />
       )}
+      {plan?.doubt !== undefined && (
+        <p class="banner" role="status">
+          {plan.doubt}.
+        </p>
+      )}
       {plan !== undefined && <Steps plan={plan} isDone={isDone} nothing={nothing} />}
       {plan !== undefined && <LeftAlone left={plan.left} />}
       {plan === undefined && failure !== undefined && <Failure failure={failure} />}

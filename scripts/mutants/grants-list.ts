@@ -33,7 +33,7 @@ export const grants: MutantList = {
     swap(
       'lateOf',
       ['|| directories.some((directory) => !mayGive(directory, deviceId))', ''],
-      'T79 record_after_revocation: a merge of what a holder wrote while its granter was lowered and raised',
+      'what a holder wrote while its granter was lowered and raised',
     ),
     swap(
       'endsGrant',

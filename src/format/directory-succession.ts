@@ -159,7 +159,8 @@ function checkEnrolment({ previous, next, author, isSameEpoch }: Step): void {
 
 /**
  * A keyring that keeps the epoch may only add devices and recovery identities, and change names,
- * the quota, and who may give grants as long as no device loses that right: a device that loses a right would otherwise keep the keys.
+ * the quota and, unless a device loses that right, who may give grants: a device that loses a right
+ * would otherwise keep the keys.
  */
 function checkKeptEpoch({ previous, next, isSameEpoch }: Step): void {
   if (!isSameEpoch) return

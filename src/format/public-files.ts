@@ -8,7 +8,7 @@ import { formatId, parseId } from './id.ts'
 
 const FORMAT = 'gitlocket-store/1'
 /** In the layouts before it. */
-const UNRELEASED: readonly unknown[] = [1, 'gitlocket/1']
+const UNRELEASED: ReadonlySet<unknown> = new Set([1, 'gitlocket/1'])
 
 export const readmeFile: Sealed = publicBytes(`# gitlocket store
 
@@ -33,7 +33,7 @@ export function storeFile(storeId: string): Sealed {
  */
 export function parseStoreFile(bytes: Uint8Array): string {
   const { format, store } = parseObject(bytes)
-  if (UNRELEASED.includes(format)) throw unreleasedError()
+  if (UNRELEASED.has(format)) throw unreleasedError()
   if ((typeof format === 'number' || typeof format === 'string') && format !== FORMAT) {
     throw new StoreError('upgrade_required', 'The store has a format of a newer release')
   }
@@ -47,7 +47,7 @@ export function newerRelease(what = 'a part of this store'): StoreError {
 }
 
 /** For the layouts from before format 1 was frozen. */
-export function unreleasedError(): StoreError {
+function unreleasedError(): StoreError {
   return new StoreError(
     'upgrade_required',
     'The store has a layout from before format 1 was frozen: `export` its memories with the ' +

@@ -1,5 +1,5 @@
-// The contents of a baseline, here called a start (FORMAT §13): the state at a head, and how that of
-// an older head, the floor, differs from it. Ids are hex digits, times ms since 1970.
+// The contents of a baseline, here called a start (FORMAT §13): the state at a head, and how that
+// of an older head, the floor, differs from it. Ids are hex digits, times ms since 1970.
 
 import { ByteReader, ByteWriter, fromHex, isZero, toHex, utf8 } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
@@ -243,11 +243,13 @@ function repeatsItem<Item extends { readonly value: unknown }>(
 }
 
 function isSameItem(one: unknown, other: unknown): boolean {
-  const text = (item: unknown): string =>
-    JSON.stringify(item, (_, value: unknown) =>
-      value instanceof Uint8Array ? toHex(value) : value,
-    )
-  return text(one) === text(other)
+  return textOf(one) === textOf(other)
+}
+
+function textOf(item: unknown): string {
+  return JSON.stringify(item, (_, value: unknown) =>
+    value instanceof Uint8Array ? toHex(value) : value,
+  )
 }
 
 /** Each epoch that is listed has a memory. */

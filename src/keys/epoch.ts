@@ -33,7 +33,7 @@ export interface EpochKeys extends AuditKeys {
   readonly start: EnvelopeKeys
   /** From which all other slots are encapsulated. */
   readonly slotKey: Uint8Array
-  /** Of the first epoch: from which the names of refs are derived. */
+  /** The names of refs are derived from that of the first epoch. */
   readonly refNameKey: Uint8Array
 }
 

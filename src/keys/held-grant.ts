@@ -13,8 +13,8 @@ export function keysMissingError(cause?: unknown): StoreError {
   return new StoreError(
     'grant_keys_missing',
     'The remote shows no keys for this grant: the device that gave it has not synced since the ' +
-      'keys of the store changed, the grant has ended, or the remote shows an older state. Changes ' +
-      'that were not sent are kept: sync again later, or ask for another grant',
+      'keys of the store changed, the grant has ended, or the remote shows an older state. ' +
+      'Changes that were not sent are kept: sync again later, or ask for another grant',
     { cause },
   )
 }

@@ -32,8 +32,8 @@ export const wrongKey = {
   recovery: 'The recovery key is wrong or was replaced',
   grant:
     'The keys of the store have changed since the device that gave the grant last synced: the ' +
-    'grant opens the store again once that device has synced, unless it or the grant was removed. ' +
-    'Changes that were not sent are kept',
+    'grant opens the store again once that device has synced, unless it or the grant was ' +
+    'removed. Changes that were not sent are kept',
   operator: 'The operator secret does not open this store, or does not any more',
 } as const
 

@@ -255,7 +255,7 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   grant_time: tampered(distrust),
   wraps_malformed: tampered(distrust),
   baseline_malformed: tampered(
-    'Run `gitlocket sync`, which fetches the baseline again, or sync the device that gave the grant',
+    'Run `gitlocket sync`, which fetches it again, or sync the device that gave the grant',
   ),
   baseline_false: tampered(
     'Remove the device that the message names: it has misled those who hold its grants',

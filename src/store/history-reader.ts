@@ -182,8 +182,8 @@ export class HistoryReader {
 
   /**
    * Fetches the whole history, for such a clone, and verifies it from genesis. Rejects with
-   * `remote_moved` before a sync, `baseline_false` if the device that gave the grant has not told the
-   * truth, a remote code, or the code of the first violation. Returns the number of commits.
+   * `remote_moved` before a sync, `baseline_false` if the device that gave the grant has not told
+   * the truth, a remote code, or the code of the first violation. Returns the number of commits.
    */
   async fetchAll(options: HistoryFetchOptions = {}): Promise<number> {
     const asked = checkOptions(options)

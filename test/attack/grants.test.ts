@@ -14,7 +14,7 @@ import { makeStart, openStart } from '../../src/keys/start.ts'
 import { decodeWraps, grantKeysOf, makeWraps, openWraps } from '../../src/keys/wraps.ts'
 import { countingRandom, flipBit } from '../support/forge-seal.ts'
 import { type Clones, standardClones } from '../support/forged-clones.ts'
-import { keptGrants, refusedGrants } from '../support/forged-grants.ts'
+import { keptGrants, refusedGrants } from '../support/grant-cases.ts'
 import { accepted, refused, verdicts } from '../support/standard-forge.ts'
 
 let clones: () => Clones

@@ -263,8 +263,8 @@ export function checkMayWrite(
 export function inactiveGrantError(): StoreError {
   return new StoreError(
     'grant_expired',
-    'The grant is not active: it has ended, the device that gave it may not give any more, or that ' +
-      'device has not synced since',
+    'The grant is not active: it has ended, the device that gave it may not give any more, or ' +
+      'that device has not synced since',
   )
 }
 

@@ -242,7 +242,7 @@ export async function listGrants(
     const older = [...snapshot.grants].filter(([id]) => !begun.has(id))
     if (begun.size + older.length === 0) return []
     const labels = new Map((await readNotes(session)).given.map(({ id, label }) => [id, label]))
-    const all = [...older.map(([id, state]) => [id, { ...state, endedAt: undefined }] as const)]
+    const all = older.map(([id, state]) => [id, { ...state, endedAt: undefined }] as const)
     return [...all, ...begun].map(([id, known]): Grant => {
       const state = snapshot.grants.get(id)
       const { role, granter, notAfter, began } = state ?? known

@@ -110,7 +110,7 @@ interface OwnGrants {
   readonly redacted: ReadonlySet<string>
   /** The devices with active grants. */
   readonly granters: ReadonlySet<string>
-  /** Whether this device removes what is no granter's. */
+  /** Whether this device removes the refs of devices without grants. */
   readonly mayRemove: boolean
   /** Whether nothing was written here since the remote has shown its head. */
   readonly isNewest: boolean
@@ -288,7 +288,7 @@ function changeNotes(
 interface ForeignRefs {
   /** Baselines that lack a redaction of ours, or are older than one seen before. */
   readonly outdated: readonly RefChange[]
-  /** Refs of devices without an active grant, and refs that are no device's. */
+  /** Refs of devices without an active grant, and refs with a name that no device has. */
   readonly abandoned: readonly RefChange[]
 }
 

@@ -121,7 +121,7 @@ export class StoreSession {
     return this.#state.epochs
   }
 
-  /** The device that gave a grant, if it is active at the newest head, or where the clone begins. */
+  /** The device that gave a grant, if it is active at the newest head or where the clone begins. */
   readonly granterOf = (grantId: string): string | undefined =>
     (this.#state.snapshot.grants.get(grantId) ?? this.beginning?.snapshot.grants.get(grantId))
       ?.granter
@@ -170,7 +170,7 @@ export class StoreSession {
     try {
       identity.grant.learn(wraps)
     } catch (error) {
-      // The keys that are known here open what they opened before: a sync goes on with them.
+      // A sync continues with the keys that are known here.
       const isOfOthers = hasCode(
         error,
         'wraps_malformed',

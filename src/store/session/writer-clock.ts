@@ -31,7 +31,7 @@ const AHEAD = 366 * 24 * 60 * 60 * 1000
 export class WriterClock {
   readonly #clock: Clock
   #leap: ClockLeap | undefined
-  /** Of a grant's holder: the last time that was given, and whether the clock showed it. */
+  /** The last time that a grant's holder was given, and whether the clock showed it. */
   #last = 0
   #isSound = false
 

@@ -51,7 +51,7 @@ interface StartSource {
 }
 
 /**
- * The state that a start describes. Throws `baseline_malformed`, `tree_mismatch` or a commit's code.
+ * The state that a start describes. Throws `baseline_malformed`, `tree_mismatch`, a commit's code.
  */
 export function* beginningOf(
   source: StartSource,

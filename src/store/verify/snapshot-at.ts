@@ -141,7 +141,7 @@ interface GrantEvent {
   readonly ends: (grantId: string, state: GrantState) => boolean
 }
 
-/** The grants of which every record that ends them is in the past of the record that begins them. */
+/** The grants with a begin that has every record that ends them in its past (FORMAT §12). */
 function* grantStates(
   source: HistorySource,
   history: History,

@@ -28,7 +28,7 @@ export const granter: SigningKeyPair = signingKeyPair(random(32))
 export const stranger: SigningKeyPair = signingKeyPair(random(32))
 const device = { localSecret: random(32), signing: granter }
 const granterKey = toHex(granter.publicKey)
-const name = refName(epoch, deviceIdOf(granter.publicKey))
+const ownName = refName(epoch, deviceIdOf(granter.publicKey))
 
 export function grantForms(): Partial<Record<Group, readonly Vector[]>> {
   return {
@@ -39,7 +39,7 @@ export function grantForms(): Partial<Record<Group, readonly Vector[]>> {
 }
 
 function grantTexts(): readonly Vector[] {
-  const text = formatGrant({ ...grantOf(device, storeId, 0), name })
+  const text = formatGrant({ ...grantOf(device, storeId, 0), name: ownName })
   const [prefix, digits] = [text.slice(0, 6), text.slice(6)]
   const typed = digits.replaceAll('1', 'l').replaceAll('0', 'o')
   const capitals = digits.replaceAll('1', 'I').replaceAll('0', 'O')
@@ -73,7 +73,7 @@ function grantTexts(): readonly Vector[] {
 /** The digits of a grant with the checksum of the other form that has 96 bytes. */
 function otherChecksum(): string {
   const { granterKey: key, secret } = grantOf(device, storeId, 0)
-  const bytes = concatBytes(fromHex(storeId), key, fromHex(name), secret)
+  const bytes = concatBytes(fromHex(storeId), key, fromHex(ownName), secret)
   const check = hash256(label('GLK1/identity-text/v1'), bytes).slice(0, 4)
   return encodeBase32(concatBytes(bytes, check)).toUpperCase()
 }

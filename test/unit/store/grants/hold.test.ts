@@ -208,7 +208,7 @@ describe('a grant on a machine that has nothing', () => {
     await expect(hold(world)).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  test('waits for keys that a remote does not show for it, and keeps what is unsent', async () => {
+  test('waits for keys that a remote does not show for it, and keeps unsent changes', async () => {
     const world = await given()
     const at = places()
     const store = await hold(world, at)

@@ -184,6 +184,8 @@ export type {
   GrantWork,
   NotWritten,
   NotWrittenVersion,
+  RefusedCommit,
+  ReplacedHead,
   ReplacedVersion,
   Sent,
   SettingsOutcome,

@@ -19,6 +19,7 @@ import {
   wasBefore,
 } from '../support/deaths.ts'
 import { type Fault, FaultyDisk } from '../support/faulty-disk.ts'
+import { create, hold, syncHolder, writeAs } from '../support/grant-holders.ts'
 import { full } from '../support/seed.ts'
 import { author, contentsOf } from '../support/stores.ts'
 import {
@@ -30,7 +31,7 @@ import {
   thoroughEvery,
   write,
 } from '../support/sync-places.ts'
-import { sharedDirectory } from '../support/temporary.ts'
+import { git, sharedDirectory } from '../support/temporary.ts'
 
 /** What can be told of a machine's store from outside. */
 interface State {
@@ -143,6 +144,39 @@ const scenarios: readonly Scenario[] = [
     syncs: true,
     tried: 2,
     death: killed,
+  },
+  {
+    name: 'a sync that writes again what a grant wrote on top of a removed device',
+    prepare: async (site) => {
+      const { text: grant } = await site.with('a', (store) => {
+        return store.as(author).grants.give({ label: 'ci' })
+      })
+      await site.with('a', (store) => removeDevice(store, site, 'c'))
+      await writeAndSync(site, 'c')
+      const held = await hold({ url: site.remote, grant })
+      await writeAs(held, create('/held.md'), create('/held.txt'))
+      await writeAs(held, { type: 'edit', path: '/shared.md', edit: (text) => `${text}held\n` })
+      await syncHolder(held)
+      await held.close()
+    },
+    act: sync,
+    changes: true,
+    syncs: true,
+    tried: 2,
+    death: killed,
+  },
+  {
+    name: 'a repair that keeps what verifies below the head of the remote',
+    prepare: async (site) => {
+      await writeAndSync(site, 'b')
+      const args = ['commit-tree', 'main^{tree}', '-p', 'main', '-m', 'of anybody']
+      git(['update-ref', 'refs/heads/main', git(args, site.remote).trim()], site.remote)
+    },
+    act: (store) => store.as(author).sync({ repair: true }),
+    changes: true,
+    syncs: true,
+    tried: 3,
+    death: unplugged,
   },
   {
     name: 'adding a device, after a fetch and before a push',

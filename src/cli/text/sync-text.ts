@@ -10,6 +10,7 @@ import type {
   GrantWork,
   NewDevice,
   NotWritten,
+  ReplacedHead,
   SettingsOutcome,
   SyncReport,
 } from '../../store/sync/report.ts'
@@ -65,6 +66,7 @@ export function reportText(
     report.begunAnew === undefined ? '' : begunAnewText(context, ink, report.begunAnew, INDENT),
     pendingDevicesText(context, ink, report.pendingDevices, INDENT),
     text(report.newDevices.map(newDeviceText)),
+    text(report.replaced === undefined ? [] : replacedLines(report.replaced)),
     text(mergeLines(report)),
     builtOnRedactedText(context, ink, report.builtOnRedacted, INDENT),
     text(
@@ -155,6 +157,16 @@ function elsewhereText(merged: readonly Conflict[]): string {
     `merges elsewhere combined both sides in ${made} (${paths}): ` +
     `\`gitlocket conflicts\` lists ${them}`
   )
+}
+
+function replacedLines(head: ReplacedHead): readonly string[] {
+  const kept = countText(head.kept, 'commit', 'commits')
+  const dropped = countText(head.dropped, 'commit', 'commits')
+  return [
+    `replaced the head ${head.commit.slice(0, 12)} of the remote, which was refused ` +
+      `(${head.code}): kept ${kept} that verified below it, and dropped ${dropped}`,
+    ...head.refused.map(({ commit, code }) => `refused ${commit} (${code})`),
+  ]
 }
 
 function againLine({ grantId, changes, memories }: GrantWork['again'][number]): string {
@@ -293,6 +305,7 @@ export function reportJson(report: SyncReport, names: DeviceNames = new Map()): 
     lateChanges: report.late.map((change) => lateJson(change, names)),
     writtenAgain: report.hasRepeated,
     grantWork: grantWorkJson(report.grantWork),
+    replaced: report.replaced && replacedJson(report.replaced),
     newDevices: report.newDevices.map(({ deviceId, name, role, admittedBy }) =>
       wire({ deviceId, name, role, admittedBy }),
     ),
@@ -302,6 +315,11 @@ export function reportJson(report: SyncReport, names: DeviceNames = new Map()): 
     head,
     headFingerprint,
   })
+}
+
+function replacedJson({ commit, code, kept, dropped, refused }: ReplacedHead): Wire {
+  const commits = refused.map((one) => wire({ commit: one.commit, code: one.code }))
+  return wire({ commit, code, kept, dropped, refused: commits })
 }
 
 function grantWorkJson({ again, notAgain }: GrantWork): Wire {

@@ -242,7 +242,7 @@ export type FetchVerdict =
   /** The head is in our own history. */
   | { readonly kind: 'known'; readonly head: SeenHead }
   /** The head is refused, and a repair may replace it. */
-  | { readonly kind: 'replaceable' }
+  | { readonly kind: 'replaceable'; readonly refusal: StoreError }
   /** It lacks the state with which a grant began this clone. */
   | { readonly kind: 'apart'; readonly refusal: StoreError }
 
@@ -283,7 +283,7 @@ async function refuse(
   const mayReplace = options.repair === true && options.only !== 'pull' && isReplaceable(error)
   // A remote on which our history was never seen may belong to another store.
   const wasOurs = seen !== undefined && findRecord(session, history, seen) !== undefined
-  if (mayReplace && wasOurs) return { kind: 'replaceable' }
+  if (mayReplace && wasOurs) return { kind: 'replaceable', refusal: error }
   throw await keepRefusedPack(session, history, { remote, head, incoming }, error, options.signal)
 }
 

@@ -45,6 +45,8 @@ export interface RemoteHeadOptions extends WorkOptions {
   readonly wasShown?: boolean | undefined
   /** The snapshot of their head that was merged last: a descendant is verified from there. */
   readonly merged?: Snapshot | undefined
+  /** Called with the commit for which the head is refused, if it is known. */
+  readonly onRefused?: ((oid: Oid) => void) | undefined
 }
 
 /**

@@ -161,6 +161,23 @@ export interface GrantWork {
 
 export const noGrantWork: GrantWork = { again: [], notAgain: [] }
 
+/** A commit that was refused, and the code. */
+export interface RefusedCommit {
+  readonly commit: string
+  readonly code: ErrorCode
+}
+
+/** A head of the remote that does not verify and that a repair has replaced. */
+export interface ReplacedHead {
+  readonly commit: string
+  readonly code: ErrorCode
+  /** The commits of it that were adopted: those below its newest ancestors that verify. */
+  readonly kept: number
+  readonly dropped: number
+  /** Those that were found to be bad, at most 16; the others rest on them. */
+  readonly refused: readonly RefusedCommit[]
+}
+
 /** The commits that the remote accepted, and the bytes sent. */
 export interface Sent {
   readonly commits: number
@@ -181,6 +198,7 @@ type Taken = Pick<
   | 'late'
   | 'hasRepeated'
   | 'grantWork'
+  | 'replaced'
   | 'begunAnew'
 > & {
   /** Whether this brought versions that may repeat a redacted text. */
@@ -198,6 +216,7 @@ export const nothingTaken: Taken = {
   late: [],
   hasRepeated: false,
   grantWork: noGrantWork,
+  replaced: undefined,
   begunAnew: undefined,
 }
 
@@ -244,6 +263,8 @@ export interface SyncReport {
   readonly hasRepeated: boolean
   /** What became of the changes of grants that rested on late ones. */
   readonly grantWork: GrantWork
+  /** Undefined unless a repair has replaced a head that does not verify. */
+  readonly replaced: ReplacedHead | undefined
   /** Undefined unless this clone has begun anew. */
   readonly begunAnew: BegunAnew | undefined
   /** The devices that this sync brought, which others have enrolled or added. */

@@ -3,7 +3,7 @@
 // all of a verified head or, if a removed device went on writing, the part from before its
 // revocation (FORMAT §7.4).
 
-import { hasCode } from '../../errors.ts'
+import { hasCode, type StoreError } from '../../errors.ts'
 import type { Incoming } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { isOwner } from '../access/lateness.ts'
@@ -19,7 +19,7 @@ import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
 import { BackOff } from './back-off.ts'
-import { type Fetched, fetchHead, verifyFetched } from './fetch.ts'
+import { type Fetched, type FetchedHead, fetchHead, verifyFetched } from './fetch.ts'
 import type { Sender } from './push.ts'
 import { reconcile } from './reconcile.ts'
 import { redoLeft } from './redo.ts'
@@ -37,6 +37,7 @@ import {
   nothingMoved,
   nothingSent,
   type ReconcileResult,
+  type ReplacedHead,
   type SyncOptions,
   type SyncReport,
 } from './report.ts'
@@ -55,6 +56,7 @@ interface RoundTotals {
   readonly reconciled: ReconcileResult
   /** By commit: another round may find the same ones again. */
   readonly late: ReadonlyMap<Oid, LateChange>
+  readonly replaced: ReplacedHead | undefined
   /** The snapshot of their head that was merged last: the next round verifies from there. */
   readonly merged: Snapshot | undefined
 }
@@ -67,6 +69,7 @@ export async function receiveAndSend(peer: Peer, sender: Sender, author: Author)
     received: { commits: 0, bytes: 0 },
     reconciled: nothingMoved,
     late: new Map(),
+    replaced: undefined,
     merged: undefined,
   }
   const backOff = new BackOff(session, options)
@@ -103,19 +106,19 @@ export async function receiveAndSend(peer: Peer, sender: Sender, author: Author)
 async function sumOf(
   { session, options }: Peer,
   before: Head,
-  { received, reconciled, late }: RoundTotals,
+  { received, reconciled, late, replaced }: RoundTotals,
   sent: Moved['sent'],
 ): Promise<Moved> {
   const { hasMerges, merge, outcomes, settings, builtOnRedacted, erased } = reconciled
   const { hasRepeated, grantWork, begunAnew } = reconciled
   const mergedElsewhere = hasMerges ? await findMergedElsewhere(session, before, options) : []
   const taken = { merge, outcomes, mergedElsewhere, settings, builtOnRedacted, erased }
-  const again = { hasRepeated, grantWork, begunAnew }
+  const again = { hasRepeated, grantWork, replaced, begunAnew }
   return { received, ...taken, ...again, late: [...late.values()], sent }
 }
 
 function addReceived(
-  { received, reconciled, late }: RoundTotals,
+  { received, reconciled, late, replaced }: RoundTotals,
   { bytes, ...more }: Received,
 ): RoundTotals {
   return {
@@ -125,6 +128,7 @@ function addReceived(
     },
     reconciled: addResult(reconciled, more.reconciled),
     late: new Map([...late, ...more.late.map((change) => [change.commit, change] as const)]),
+    replaced: more.replaced ?? replaced,
     merged: more.merged,
   }
 }
@@ -134,6 +138,8 @@ interface Received extends Omit<Adopted, 'head'> {
   /** The remote's head; undefined for an empty remote. */
   readonly head: Oid | undefined
   readonly bytes: number
+  /** The remote's head, if it does not verify and a repair replaces it. */
+  readonly replaced?: ReplacedHead | undefined
 }
 
 /** Adopts the head of the remote, after which no refused one is kept. */
@@ -190,6 +196,11 @@ async function adoptFetched(
     await settle(peer, begun.head, mark)
     return { ...nothing, ...begun, bytes: bytes + begun.bytes, head: begun.head.oid }
   }
+  if (verified.kind === 'replaceable') {
+    const adopted = await adoptGood(peer, fetched, verified.refusal, author)
+    await settle(peer, undefined, mark)
+    return { ...adopted, head, bytes }
+  }
   if (verified.kind !== 'accepted') {
     await settle(peer, verified.kind === 'known' ? verified.head : undefined, mark)
     return { ...nothing, head, bytes }
@@ -203,6 +214,37 @@ async function adoptFetched(
   const intactBelow = adopted.reconciled.theirsIntactBelow
   await settle(peer, adopted.head && { ...adopted.head, intactBelow }, mark)
   return { ...adopted, head, bytes }
+}
+
+/** Adopts what verifies below a head that does not, before a repair replaces that head. */
+async function adoptGood(
+  { session, options }: Peer,
+  { head, incoming }: FetchedHead,
+  refusal: StoreError,
+  author: Author,
+): Promise<Omit<Adopted, 'head'> & Pick<Received, 'replaced'>> {
+  // Imported here: few remotes are repaired.
+  const { acceptAncestor, GoodAncestors } = await import('./good-ancestors.ts')
+  const from = { session, head, incoming, options }
+  let adopted: Omit<Adopted, 'head'> = { reconciled: nothingMoved, late: [], merged: undefined }
+  // Where the history begins with a start, nothing shows what a bad commit rests on.
+  if (session.beginning !== undefined) return adopted
+  const good = await GoodAncestors.of(from)
+  for (let theirs = await good.next(); theirs !== undefined; theirs = await good.next()) {
+    await acceptAncestor(from, theirs)
+    const accepted = session.objects.exchange.incoming()
+    try {
+      const next = await adopt({ session, options, incoming: accepted, theirs }, author)
+      adopted = {
+        reconciled: addResult(adopted.reconciled, next.reconciled),
+        late: [...adopted.late, ...next.late],
+        merged: undefined,
+      }
+    } finally {
+      accepted.drop()
+    }
+  }
+  return { ...adopted, replaced: good.report(head, refusal) }
 }
 
 /** Notes the head that the remote has shown, and forgets the fetches that are done with. */

@@ -33,6 +33,8 @@ export interface VerifyOptions extends WorkOptions {
   readonly hashed?: HashedColumns | undefined
   /** @internal Called with each commit once it is accepted. */
   readonly onCommit?: ((commit: CheckedCommit) => void) | undefined
+  /** @internal Called with the first commit that is refused, if it is one that refuses the head. */
+  readonly onRefused?: ((oid: Oid) => void) | undefined
   /**
    * How many threads check commits in addition to this one. By default one less than the machine
    * has processors, at most 3, and none for a short history.
@@ -199,6 +201,8 @@ async function verifyWith(
     }
     return cursor.snapshot
   } catch (error) {
+    const refused = oids[done]
+    if (refused !== undefined) options.onRefused?.(refused)
     if (hasCode(error, ...duplicateCodes)) refuseDuplicate(context, oids)
     throw error
   }

@@ -20,6 +20,7 @@ const quiet: SyncReport = {
   late: [],
   hasRepeated: false,
   grantWork: { again: [], notAgain: [] },
+  replaced: undefined,
   begunAnew: undefined,
   newDevices: [],
   forkedDevices: [],
@@ -126,6 +127,22 @@ test('changes that came too late are listed with their memories and authors', ()
     { commit: change.commit, device_id: 'dev_gone', created_at: '1970-01-01T00:00:00.000Z' },
     { versions: [{ id: 'memver_1', memory_id: 'mem_0', operation: 'created', path: null }] },
   ])
+})
+
+test('a head that a repair replaced is named, with the commits that it kept and dropped', () => {
+  const refused = [{ commit: '4'.repeat(40), code: 'record_role' } as const]
+  const [head, code] = ['5'.repeat(40), 'group_signature_invalid'] as const
+  const replaced = { commit: head, code, kept: 3, dropped: 1, refused }
+  expect(
+    textOf({ ...quiet, replaced })
+      .split('\n')
+      .slice(1, 3),
+  ).toEqual([
+    '  replaced the head 555555555555 of the remote, which was refused ' +
+      '(group_signature_invalid): kept 3 commits that verified below it, and dropped 1 commit',
+    `  refused ${'4'.repeat(40)} (record_role)`,
+  ])
+  expect(reportJson({ ...quiet, replaced })['replaced']).toEqual({ ...replaced, refused })
 })
 
 test('changes of grants that are written again are counted, and lost ones say why', () => {

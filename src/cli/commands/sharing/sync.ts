@@ -53,9 +53,11 @@ export const commands: readonly Command[] = [
     notes: [
       codes,
       several,
-      '--repair sends all objects again, so that a remote gets those that it has lost. Git does ' +
-        'not replace an object that is damaged there: delete the file that `git fsck` names ' +
-        'there and run it again, or `remote add` a new repository and push to that.',
+      '--repair first takes over the newest commits below the refused one that verify; the ' +
+        'report counts those that it kept and dropped (`replaced`). It sends all objects again, ' +
+        'so that a remote gets those that it has lost. Git does not replace an object that is ' +
+        'damaged there: delete the file that `git fsck` names there and run it again, or ' +
+        '`remote add` a new repository and push to that.',
       'Two machines that change the keyring without knowing of each other are not merged: one ' +
         'command decides. --take-theirs takes the side of the remote; --repair, by an owner, the ' +
         'local one. Either merges earlier changes, writes again what members have written since, ' +

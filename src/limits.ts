@@ -120,7 +120,9 @@ export const deltaChainBytesMax: number = 64 * MEBIBYTE
 export const packBytesMax: number = 16 * 1024 * MEBIBYTE
 /** The most commits without their parents that a clone without history has, or a remote names. */
 export const boundaryCommitsMax = 4096
-/** The most starts and wraps of grants that a remote may list, or a push change (FORMAT §13). */
+/** Of the refs of grants that a remote lists, as many of each kind are kept (FORMAT §13). */
+export const listedRefsMax = 1024
+/** The most refs of grants that one push may change. */
 export const grantRefsMax = 4096
 /** More than any store of this engine can index. */
 export const packObjectsMax: number = 2 ** 24

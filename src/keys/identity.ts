@@ -33,6 +33,8 @@ export interface HeldAccess {
   readonly storeId: string
   /** The Ed25519 public key of the device that gave it. */
   readonly granterKey: Uint8Array
+  /** The name of the device that gave it, with which the refs of its wraps and baseline end. */
+  readonly name: string
   /** Whether a verified head has shown that the grant has ended. */
   isOver: boolean
   /** The blobs of the granter's wraps and start, among the refs that a remote shows. */

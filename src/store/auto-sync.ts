@@ -202,7 +202,7 @@ export class AutoSync {
     try {
       signal.throwIfAborted()
       const { access, synced } = this.#options
-      const report = await this.#syncOne({ remote, access, signal, patient })
+      const report = await this.#syncOne({ remote, access, signal, patient, isRead: false })
       synced?.(report)
       return undefined
     } catch (error) {

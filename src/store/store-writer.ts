@@ -124,7 +124,8 @@ export class StoreWriter extends ChangeWriter {
    */
   async sync(options: StoreSyncOptions = {}): Promise<SyncReport> {
     const { syncStore } = await import('./sync/sync.ts')
-    const report = await syncStore(this.#session, this.#author, checkOptions(options))
+    const asked = { isRead: true, ...checkOptions(options) }
+    const report = await syncStore(this.#session, this.#author, asked)
     const waiting = await this.#session.seenRemotes.removals()
     if (waiting.length > 0) await this.#removeWaiting(report, waiting, options)
     return report

@@ -18,11 +18,11 @@ export class Conversation {
 
   /** Lists the refs. Throws a remote code, `invalid_input` or `cancelled`. */
   static async open(access: RemoteAccess, service: Service): Promise<Conversation> {
-    const { signal, timeoutMs = timeoutMsDefault } = access
+    const { signal, timeoutMs = timeoutMsDefault, grantNames } = access
     const endurance = new Endurance(timeoutMs, signal)
     const wire = await openWire(access, service, endurance)
     try {
-      const refs = await readRefs(await wire.list(), wire.secrets)
+      const refs = await readRefs(await wire.list(), wire.secrets, grantNames)
       if (refs === undefined) throw (await wire.explain()) ?? noEnd()
       return new Conversation(wire, refs, access, endurance)
     } catch (error) {

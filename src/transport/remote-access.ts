@@ -73,6 +73,11 @@ export interface RemoteAccess {
   readonly accepted?: Map<string, Credentials> | undefined
   /** @internal `http.proxy` of git by URL, as long as requests succeed. */
   readonly proxies?: Map<string, string | undefined> | undefined
+  /**
+   * @internal Names of devices, as refs of grants end with them: these refs are kept however many
+   * others the remote lists.
+   */
+  readonly grantNames?: readonly string[] | undefined
   /** @internal How http addresses are reached where there are no sockets; others are refused. */
   readonly wire?: OpenWire | undefined
   /** Called with each line of the remote's messages, sanitised. */
@@ -89,8 +94,16 @@ export interface RemoteRefs {
   readonly head: Oid | undefined
   /** The number of other refs. */
   readonly others: number
-  /** The starts and wraps of grants by the names of their refs (FORMAT §13): see `isGrantRef`. */
+  /**
+   * The baselines and wraps of grants by the names of their refs (FORMAT §13), in order of name:
+   * see `isGrantRef`. Of each kind, those that were asked for by `grantNames`, and 1,024 others.
+   */
   readonly named: ReadonlyMap<string, Oid>
+  /**
+   * How many refs a remote lists beyond those, by what their names begin with; by '' all branches,
+   * tags and others if they are more than 1,024.
+   */
+  readonly ignored: ReadonlyMap<string, number>
   readonly capabilities: ReadonlySet<string>
 }
 

@@ -14,10 +14,11 @@ import { childEnvironment } from './git-settings.ts'
 import { encodePacket } from './pkt-line.ts'
 import { unconnected } from './process-wire.ts'
 import type { ProcessEnvironment } from './remote-access.ts'
-import { advertisementBytesMax } from './wire.ts'
 
 /** The most that a request may have, decompressed. */
 const fetchRequestBytesMax = MEBIBYTE
+/** No one pushes to these repositories: they have a few refs. */
+const LIST_BYTES_MAX = MEBIBYTE
 
 /** Processes at a time: of all stores, and of one. */
 const RUNNING_MAX = 16
@@ -89,7 +90,7 @@ export class UploadPacks {
     const [program = '', ...args] = commandFor(directory, ['--advertise-refs'])
     const how = { env: this.#environment, cwd: '/', timeout: LIST_MS_MAX }
     return new Promise((resolve, reject) => {
-      const options = { ...how, encoding: 'buffer' as const, maxBuffer: advertisementBytesMax }
+      const options = { ...how, encoding: 'buffer' as const, maxBuffer: LIST_BYTES_MAX }
       execFile(program, args, options, (error, stdout) => {
         if (error === null) resolve(Buffer.concat([Buffer.from(listHeader), stdout]))
         else reject(new StoreError('storage_failed', 'git could not list the refs'))

@@ -4,23 +4,27 @@
 
 import { ByteWriter } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
-import type { Oid } from '../git/objects/object.ts'
 import { branchName } from '../git/refs/branch.ts'
-import { grantRefsMax, MEBIBYTE } from '../limits.ts'
+import { MEBIBYTE } from '../limits.ts'
 import { harmless } from './failures.ts'
+import { ListedRefs } from './listed-refs.ts'
 import { type PacketReader, lengthDigits, protocolError, textOf } from './pkt-line.ts'
 import type { RemoteRefs, Service } from './remote-access.ts'
 
 /** Enough of a page that describes an error. */
 const reasonBytesMax = 16_384
 
-/** Ten thousand refs; the repository of a store has a few. */
-export const advertisementBytesMax: number = MEBIBYTE
+/**
+ * The repository of a store has a few refs, but anyone who may push there can add some, and a host
+ * lists them all before a push, whatever is asked for. This is room for 100,000 branches and as
+ * many tags, and still an end.
+ */
+export const advertisementBytesMax: number = 32 * MEBIBYTE
 
 export function tooManyRefs(): StoreError {
   return new StoreError(
     'remote_protocol',
-    'The remote lists more refs than 1 MiB holds: give the store a repository of its own, or ' +
+    'The remote lists more refs than 32 MiB hold: give the store a repository of its own, or ' +
       'remove branches and tags there',
   )
 }
@@ -79,21 +83,25 @@ export async function skipHeader(packets: PacketReader, service: Service): Promi
 }
 
 /**
- * Reads up to the flush that ends the list. Undefined if it has no end. Throws the remote's error,
- * `remote_protocol` or `cancelled`.
+ * Reads up to the flush that ends the list, and keeps the branch and what `ListedRefs` keeps.
+ * Undefined if it has no end. Throws the remote's error, `remote_protocol` or `cancelled`.
  */
 export async function readRefs(
   packets: PacketReader,
   secrets: readonly string[],
+  wanted: readonly string[] = [],
 ): Promise<RemoteRefs | undefined> {
   let capabilities: ReadonlySet<string> | undefined
   let head: string | undefined
   let others = 0
-  const named = new Map<string, Oid>()
+  const list = new ListedRefs(wanted)
   for (let bytes = 0; ;) {
     const packet = await packets.read()
     if (packet === undefined) return undefined
-    if (packet === 'flush') return { head, others, named, capabilities: capabilities ?? new Set() }
+    if (packet === 'flush') {
+      const [named, ignored] = [list.named(), list.ignored()]
+      return { head, others, named, ignored, capabilities: capabilities ?? new Set() }
+    }
     bytes += lengthDigits + packet.length
     if (bytes > advertisementBytesMax) throw tooManyRefs()
     const line = textOf(packet)
@@ -106,21 +114,15 @@ export async function readRefs(
     const [oid, name = ''] = splitAt(ref, ' ')
     if (oid === 'shallow') throw shallow()
     if (!/^[0-9a-f]{40}$/.test(oid)) throw protocolError('its list of refs is damaged')
-    if (isGrantRef(name)) addGrantRef(named, name, oid)
-    if (name === branchName) head = oid
-    else if (name.startsWith('refs/') && !name.endsWith('^{}')) others += 1
+    if (name === branchName) {
+      head = oid
+      continue
+    }
+    if (!name.startsWith('refs/') || name.endsWith('^{}')) continue
+    others += 1
+    if (isGrantRef(name)) list.addGrantRef(name, oid)
+    else list.addOther()
   }
-}
-
-function addGrantRef(named: Map<string, Oid>, name: string, oid: Oid): void {
-  if (named.has(name)) throw protocolError('its list of refs contradicts itself')
-  named.set(name, oid)
-  if (named.size <= grantRefsMax) return
-  throw new StoreError(
-    'remote_protocol',
-    `The remote lists more than ${grantRefsMax} refs of grants: delete those below ` +
-      'refs/gitlocket/ there, which the devices that gave the grants push again',
-  )
 }
 
 function shallow(): StoreError {

@@ -111,8 +111,8 @@ describe('T36: packets without end in one chunk', () => {
 describe('T36: a list of refs', () => {
   const service = packet('# service=git-upload-pack\n')
   const head = packet(`${tip} HEAD\0side-band-64k ofs-delta\n`)
-  const listOf = (count: number): Buffer => {
-    const refs = Array.from({ length: count }, (_, n) => packet(`${tip} refs/tags/${n}\n`))
+  const listOf = (count: number, long = ''): Buffer => {
+    const refs = Array.from({ length: count }, (_, n) => packet(`${tip} refs/tags/${long}${n}\n`))
     return Buffer.concat([service, flush, head, ...refs, flush])
   }
   const type = 'application/x-git-upload-pack-advertisement'
@@ -127,11 +127,12 @@ describe('T36: a list of refs', () => {
   })
 
   test.each([
-    [10_000, 10_000],
-    [30_000, 'remote_protocol'],
-  ])('of %i is read, or refused at 1 MiB: %s', async (count, outcome) => {
-    const list = listOf(count)
-    expect(list.length > MEBIBYTE).toBe(outcome !== count)
+    [10_000, '', 10_000],
+    [30_000, '', 30_000],
+    [9000, 'x'.repeat(4000), 'remote_protocol'],
+  ])('of %i is read, or refused at 32 MiB', async (count, long, outcome) => {
+    const list = listOf(count, long)
+    expect(list.length > 32 * MEBIBYTE).toBe(outcome !== count)
     const { url } = await startGitServer({
       repository: temporaryDirectory(),
       fault: on(advertisement, (response) => {

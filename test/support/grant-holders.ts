@@ -10,6 +10,7 @@ import {
   type GrantedOptions,
   type MemoryStore,
   openGranted,
+  type SyncOptions,
   type SyncReport,
 } from '../../src/index.ts'
 import type { EpochKeys } from '../../src/keys/epoch.ts'
@@ -104,8 +105,8 @@ export function create(path: string, content = path): Change {
   return { type: 'create', path, content }
 }
 
-export function syncHolder(store: MemoryStore): Promise<SyncReport> {
-  return store.as(holderAgent).sync()
+export function syncHolder(store: MemoryStore, options?: SyncOptions): Promise<SyncReport> {
+  return store.as(holderAgent).sync(options)
 }
 
 type Kind = 'start' | 'wraps'

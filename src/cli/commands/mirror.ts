@@ -182,7 +182,7 @@ function quietSync(context: Context, store: MemoryStore) {
     let text = ''
     for (const { name: remote } of await store.remotes.list()) {
       try {
-        await store.as(author).sync({ remote, access, signal, patient: true })
+        await store.as(author).sync({ remote, access, signal, patient: true, isRead: false })
       } catch (error) {
         if (signal.aborted) break
         text += `${remote}: ${errorText(error, false, undefined)}`

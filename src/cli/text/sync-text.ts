@@ -83,6 +83,7 @@ export function reportText(
         return `${forked} wrote from two machines and can no longer write`
       }),
       ...(report.grants === undefined ? [] : grantLines(report.grants)),
+      ...ignoredRefsLines(report),
       `words ${report.headFingerprint.join(' ')}`,
     ]),
   ].join('')
@@ -97,6 +98,15 @@ function indented(line: string): string {
 function erasedLines({ erased }: SyncReport): readonly string[] {
   if (erased === 0) return []
   return [`erased ${countText(erased, 'version', 'versions')} that another device redacted`]
+}
+
+function ignoredRefsLines({ remote, ignoredRefs }: SyncReport): readonly string[] {
+  if (ignoredRefs === undefined) return []
+  const refs = countText(ignoredRefs, 'ref', 'refs')
+  return [
+    `${remote} has ${refs} that gitlocket ignores, and each sync reads their list. Anyone who ` +
+      `may push there can remove them: \`git push ${remote} --delete <ref>...\``,
+  ]
 }
 
 /** Explains why the history here is another one, and names the versions to look at. */
@@ -312,6 +322,7 @@ export function reportJson(report: SyncReport, names: DeviceNames = new Map()): 
     forkedDevices,
     begunAnew: report.begunAnew && begunAnewJson(report.begunAnew),
     grants: report.grants && grantsJson(report.grants),
+    ignoredRefs: report.ignoredRefs,
     head,
     headFingerprint,
   })

@@ -191,6 +191,7 @@ class TrailSync {
       newDevices,
       forkedDevices: [],
       grants: undefined,
+      ignoredRefs: undefined,
       begunAnew: undefined,
     }
   }

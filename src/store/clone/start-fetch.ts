@@ -105,7 +105,8 @@ export class StartFetch {
   /** The newest commit alone, and the wraps and start of the granter. */
   async fetchFirst(full = false): Promise<ShownRefs> {
     const { connectFetch } = await import('../../transport/fetch.ts')
-    const connection = await connectFetch(this.#options.access)
+    const access = { ...this.#options.access, grantNames: [this.#held.name] }
+    const connection = await connectFetch(access)
     try {
       const { head, named } = connection.refs
       if (head === undefined) throw notFound('The remote is empty')

@@ -69,8 +69,16 @@ interface SeenFile {
   readonly removals?: readonly string[] | undefined
   /** In the clone of a grant's holder: a sync has verified that the grant has ended. */
   readonly isGrantOver?: boolean | undefined
+  /** By the name of the remote. */
+  readonly ignoredRefs?: Readonly<Record<string, ToldRefs>> | undefined
   /** The only remote, and the head that it shows, once this clone has begun anew from there. */
   readonly anew?: { readonly name: string; readonly entry: StoredRemote } | undefined
+}
+
+/** The refs of a remote that are ignored, as a user was told. */
+interface ToldRefs {
+  readonly url: string
+  readonly count: number
 }
 
 interface NoteOptions {
@@ -263,6 +271,21 @@ export class RemoteStateFile {
   /** Call under the writer lock. */
   noteGrantOver(): Promise<void> {
     return this.#change((file) => ({ ...file, isGrantOver: true }))
+  }
+
+  /** How many refs of a remote are ignored, as a user was told; 0 if never. */
+  async ignoredRefs(name: string, url: string): Promise<number> {
+    const told = (await this.#read()).ignoredRefs?.[name]
+    return told?.url === url ? told.count : 0
+  }
+
+  /** Call under the writer lock. */
+  noteIgnoredRefs(name: string, url: string, count: number): Promise<void> {
+    return this.#change((file) => {
+      const { [name]: _, ...others } = file.ignoredRefs ?? {}
+      const ignoredRefs = count === 0 ? others : { ...others, [name]: { url, count } }
+      return { ...file, ignoredRefs }
+    })
   }
 
   #read(): Promise<SeenFile> {

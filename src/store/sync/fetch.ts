@@ -88,8 +88,8 @@ export async function fetchHead(peer: Peer, incoming: Incoming): Promise<Fetched
   const { known, options } = peer
   const connection = await connectFetch(accessOf(peer))
   try {
-    const { head, named } = connection.refs
-    known.named = named
+    const { head } = connection.refs
+    known.shows(connection.refs)
     const seen = await known.seen()
     if (head === undefined) {
       if (seen !== undefined && options.repair !== true) throw rolledBackError()

@@ -183,7 +183,8 @@ export class Sender {
   ): void {
     const kept = new Set(refused.map(({ name }) => name))
     const deleted = new Set(others.flatMap(({ name }) => (kept.has(name) ? [] : [name])))
-    this.#peer.known.named = new Map([...refs.named].filter(([name]) => !deleted.has(name)))
+    const named = new Map([...refs.named].filter(([name]) => !deleted.has(name)))
+    this.#peer.known.shows({ named, ignored: refs.ignored })
   }
 
   /** A repair sends everything at once: the remote may be ahead of any step. */

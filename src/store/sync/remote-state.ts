@@ -4,10 +4,12 @@
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode } from '../../errors.ts'
+import type { Directory } from '../../format/directory.ts'
 import type { Incoming, Remote } from '../../git/exchange.ts'
 import { findLinks, type Oid } from '../../git/objects/object.ts'
+import { refName } from '../../keys/wraps.ts'
 import { inSlices } from '../../time-slice.ts'
-import type { RemoteAccess } from '../../transport/remote-access.ts'
+import type { RemoteAccess, RemoteRefs } from '../../transport/remote-access.ts'
 import { containsCommit, containsRecord } from '../commits/ancestors.ts'
 import type { BuiltCommit } from '../commits/commit.ts'
 import { decodeCommit } from '../commits/decoded-commit.ts'
@@ -33,14 +35,36 @@ export interface Peer {
   readonly options: SyncOptions
 }
 
-/** How this machine reaches the remote. */
-export function accessOf({ remote, options }: Pick<Peer, 'remote' | 'options'>): RemoteAccess {
-  return { signal: options.signal, ...options.access, url: remote.url }
+/** How this machine reaches the remote, and whose refs of grants it must find there. */
+export function accessOf({ remote, known, options }: Omit<Peer, 'session'>): RemoteAccess {
+  const { grantNames } = known
+  return { signal: options.signal, ...options.access, url: remote.url, grantNames }
+}
+
+/** By the directory, which is the same for most syncs: it may list thousands of removed devices. */
+const knownNames: WeakMap<Directory, readonly string[]> = new WeakMap()
+
+/** The names with which the refs of grants end (FORMAT §12): of all devices, or of the granter. */
+export async function findGrantNames(session: StoreSession): Promise<readonly string[]> {
+  const { identity, epochs } = session
+  if (identity.grant !== undefined) return [identity.grant.name]
+  const { kid, archived, directory } = await session.reading(({ keyring }) => keyring)
+  const first = epochs.get(archived[0] ?? kid)
+  const found = knownNames.get(directory)
+  if (first === undefined || found !== undefined) return found ?? []
+  const devices = [...directory.devices, ...directory.removed]
+  const names = devices.map(({ deviceId }) => refName(first, deviceId))
+  knownNames.set(directory, names)
+  return names
 }
 
 export class RemoteState {
+  /** The names with which refs of grants end that are asked for in this sync. */
+  grantNames: readonly string[] = []
   /** The refs of grants that it has shown in this sync. */
   named: ReadonlyMap<string, Oid> = new Map()
+  /** The most refs that one of its lists had beyond those that are kept. */
+  #ignored = 0
   readonly #session: StoreSession
   readonly #remote: Remote
 
@@ -90,6 +114,30 @@ export class RemoteState {
     const seen = { ...head, seenAt: clock.now() }
     await objects.exclusive(() => seenRemotes.note(name, url, seen, { mark, settled }))
     await exchange.track(name, head.oid)
+  }
+
+  /** Notes the refs in one of its lists. */
+  shows({ named, ignored }: Pick<RemoteRefs, 'named' | 'ignored'>): void {
+    this.named = named
+    let count = 0
+    for (const one of ignored.values()) count += one
+    this.#ignored = Math.max(this.#ignored, count)
+  }
+
+  /**
+   * The number of refs that it lists beyond those that are kept; undefined without any, and unless
+   * they are more than a user was told before. `isRead`: a user is told now.
+   */
+  async countIgnored(isRead: boolean): Promise<number | undefined> {
+    const count = this.#ignored
+    const { name, url } = this.#remote
+    const { objects, seenRemotes } = this.#session
+    const told = await seenRemotes.ignoredRefs(name, url)
+    // Syncs of members may be removing some.
+    if (count > 0 && count <= told) return undefined
+    if (count !== told && isRead)
+      await objects.exclusive(() => seenRemotes.noteIgnoredRefs(name, url, count))
+    return count === 0 ? undefined : count
   }
 
   /** Removes the head that was refused before; called after a successful sync. */

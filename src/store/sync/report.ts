@@ -48,6 +48,8 @@ export interface SyncOptions extends WorkOptions {
   readonly willSend?: (() => void) | undefined
   /** @internal No user waits for it: leaves others time between rounds, and runs more of them. */
   readonly patient?: boolean | undefined
+  /** @internal Whether someone reads the report, so that it need not say the same again. */
+  readonly isRead?: boolean | undefined
   /** @internal A clone without its early history never fetches that: it is in RAM. */
   readonly staysPartial?: boolean | undefined
   /** @internal The most rows of a merge; tests lower it. */
@@ -273,6 +275,12 @@ export interface SyncReport {
   readonly forkedDevices: readonly string[]
   /** The work for the holders of grants; undefined if there was nothing to do. */
   readonly grants: GrantsReport | undefined
+  /**
+   * The number of refs that the remote lists and that are ignored, since they are more than a store
+   * needs: junk that makes each sync read a long list. Anyone who may push there can delete it.
+   * Undefined without any, and unless they are more than an earlier report has told.
+   */
+  readonly ignoredRefs: number | undefined
 }
 
 /** The result of reconciling our head with one of theirs. */

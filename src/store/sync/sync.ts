@@ -26,7 +26,7 @@ import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
 import { snapshotAt } from '../verify/snapshot-at.ts'
 import { Sender } from './push.ts'
-import { accessOf, type Peer, RemoteState } from './remote-state.ts'
+import { accessOf, findGrantNames, type Peer, RemoteState } from './remote-state.ts'
 import {
   chooseRemote,
   membershipRemote,
@@ -82,6 +82,7 @@ const sharedBy = [
   'mergeHeld',
   'willSend',
   'patient',
+  'isRead',
   'staysPartial',
   'rowsMax',
   'stepBytes',
@@ -100,6 +101,7 @@ async function syncAlone(
   const remotes = await session.reading(() => session.objects.exchange.remotes())
   const remote = chooseRemote(remotes, options.remote)
   const known = new RemoteState(session, remote)
+  known.grantNames = await findGrantNames(session)
   const peer = { session, remote, known, options }
   const before = await session.reading(({ redacted, keyring }) => {
     return { redacted: redacted.size, directory: keyring.directory }
@@ -116,6 +118,7 @@ async function syncAlone(
   await settleMembers(session, remote, known)
   const grants = options.only === 'pull' ? undefined : await publishHere(peer, ended)
   const pendingDevices = await findPendingDevices(session, before.redacted)
+  const ignoredRefs = await known.countIgnored(options.isRead === true)
   const suspects = builtOnRedacted ? await listBuiltOnRedacted(session, options.signal) : []
   return session.reading(({ head, devices, keyring }) => ({
     remote: remote.name,
@@ -123,6 +126,7 @@ async function syncAlone(
     builtOnRedacted: suspects,
     pendingDevices,
     grants,
+    ignoredRefs,
     head: head.commit,
     headFingerprint: headFingerprint(session.storeId, head.record),
     newDevices: findNewDevices(before.directory, keyring.directory, session.identity.deviceId),
@@ -158,16 +162,17 @@ async function endDue(session: StoreSession, author: Author): Promise<readonly s
 }
 
 async function publishHere(
-  { session, remote, known, options }: Peer,
+  peer: Peer,
   ended: readonly string[],
 ): Promise<GrantsReport | undefined> {
+  const { session, remote, known } = peer
   // The holder of a grant keeps nothing for others.
   if (session.identity.grant !== undefined) return undefined
   const head = await known.seen()
   const isIdle = await session.reading(({ grants }) => grants.size === 0)
   if (head === undefined || (isIdle && known.named.size === 0)) return undefined
   const { publishGrants } = await import('../grants/publish.ts')
-  const access = accessOf({ remote, options })
+  const access = accessOf(peer)
   const { oid: commit, height } = head
   return publishGrants(
     { session, remote, access, named: known.named, head: { commit, height } },

@@ -25,6 +25,7 @@ const quiet: SyncReport = {
   newDevices: [],
   forkedDevices: [],
   grants: undefined,
+  ignoredRefs: undefined,
   head: '1'.repeat(40),
   headFingerprint: ['one', 'two'],
 }
@@ -259,4 +260,11 @@ test('shows its lists as tables on a terminal', () => {
     '  words one two',
     '',
   ])
+})
+
+test('refs that are ignored are counted, with the command that removes them', () => {
+  const report = { ...quiet, ignoredRefs: 12_000 }
+  expect(textOf(report)).toMatch(/^ {2}origin has 12,?000 refs .*`git push origin --delete <ref>/m)
+  expect(reportJson(report)).toMatchObject({ ignored_refs: 12_000 })
+  expect(textOf(quiet)).not.toContain('refs')
 })

@@ -42,6 +42,7 @@ describe('a list of refs', () => {
       head: undefined,
       others: 0,
       named: new Map(),
+      ignored: new Map(),
       capabilities: new Set(['report-status', 'no-thin']),
     })
     expect(await readRefs(reader(['']), [])).toMatchObject({ head: undefined, others: 0 })
@@ -68,6 +69,70 @@ describe('a list of refs', () => {
   test('of a shallow clone is refused as that', async () => {
     const lines = [`${one} HEAD\0`, `shallow ${one}`, '']
     await expect(readRefs(reader(lines), [])).rejects.toMatchObject({ code: 'remote_shallow' })
+  })
+})
+
+describe('a list with more refs than are kept', () => {
+  const baseline = (n: number): string =>
+    `refs/gitlocket/baseline/${n.toString(16).padStart(32, '0')}`
+  const junk = Array.from({ length: 4100 }, (_, n) => baseline(n + 1))
+  const branches = Array.from({ length: 12_000 }, (_, n) => `refs/heads/junk-${n}`)
+  const wraps = `refs/gitlocket/wraps/${'f'.repeat(32)}`
+  const listOf = (names: readonly string[]): readonly string[] => {
+    return [`${other} HEAD\0shallow`, ...names.map((name) => `${one} ${name}`), '']
+  }
+  const orders: readonly (readonly [string, (names: readonly string[]) => readonly string[]])[] = [
+    ['sorted', (names) => names],
+    ['reversed', (names) => names.toReversed()],
+    ['mixed', (names) => names.toSorted((a, b) => (a.at(-1) ?? '').localeCompare(b.at(-1) ?? ''))],
+  ]
+
+  test.each(orders)('keeps the first of each kind, and the branch: %s', async (_, order) => {
+    const names = order([...branches, ...junk, wraps, 'refs/heads/main'])
+    const refs = await readRefs(reader(listOf(names), 65_536), [])
+    expect(refs).toMatchObject({ head: one, others: 16_101 })
+    expect([...(refs?.named.keys() ?? [])]).toEqual([...junk.slice(0, 1024), wraps])
+    expect(refs?.ignored).toEqual(
+      new Map([
+        ['refs/gitlocket/baseline/', 3076],
+        ['', 12_000],
+      ]),
+    )
+  })
+
+  test.each(orders)('keeps those that were asked for by name: %s', async (_, order) => {
+    const own = 'f'.repeat(32)
+    const mine = [`refs/gitlocket/baseline/${own}`, wraps, `refs/tags/gitlocket-baseline-${own}`]
+    const refs = await readRefs(reader(listOf(order([...junk, ...mine])), 65_536), [], [own])
+    expect([...(refs?.named.keys() ?? [])]).toEqual([...junk.slice(0, 1024), ...mine])
+  })
+
+  test('passes over a name of 4 kB', async () => {
+    const long = `refs/gitlocket/baseline/${'0'.repeat(4000)}`
+    const refs = await readRefs(reader(listOf([long, 'refs/heads/main'])), [])
+    expect(refs).toMatchObject({ head: one, others: 1, named: new Map(), ignored: new Map() })
+  })
+
+  test('counts nothing as ignored up to the bound', async () => {
+    const names = [...branches.slice(0, 1024), ...junk.slice(0, 1024)]
+    expect((await readRefs(reader(listOf(names), 65_536), []))?.ignored).toEqual(new Map())
+  })
+
+  test.each([
+    ['among those kept', [baseline(1), baseline(1)]],
+    ['among those asked for', [wraps, wraps]],
+  ])('is refused if it names one twice, %s', async (_, names) => {
+    const refused = readRefs(reader(listOf(names)), [], ['f'.repeat(32)])
+    await expect(refused).rejects.toMatchObject({ code: 'remote_protocol' })
+  })
+
+  test('ends with an error at 32 MiB', async () => {
+    const line = `${one} refs/heads/${'x'.repeat(60_000)}`
+    const lines = [`${one} refs/heads/main\0`, ...Array<string>(600).fill(line), '']
+    await expect(readRefs(reader(lines, 1 << 20), [])).rejects.toMatchObject({
+      code: 'remote_protocol',
+      message: expect.stringContaining('32 MiB'),
+    })
   })
 })
 

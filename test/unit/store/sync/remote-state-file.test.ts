@@ -1,5 +1,5 @@
 // The commits of ours that a remote certainly has: what a sync notes at its end never hides a
-// redaction by another process during that sync.
+// redaction by another process during that sync. And the notes of refused heads and ignored refs.
 
 import { beforeEach, expect, test } from 'vitest'
 import { systemRandom } from '../../../../src/crypto/random.ts'
@@ -53,4 +53,13 @@ test('a mark from before the file was lost leaves nothing intact', async () => {
   const lost = new RemoteStateFile(owner, elsewhere)
   await lost.note(...place, head, { mark })
   expect((await lost.find(...place))?.intactBelow).toBe(0)
+})
+
+test('the number of ignored refs is of one remote at one address', async () => {
+  const [name, url] = place
+  await ours.noteIgnoredRefs(name, url, 5)
+  expect(await theirs.ignoredRefs(name, url)).toBe(5)
+  expect(await theirs.ignoredRefs(name, `${url}/`)).toBe(0)
+  await ours.noteIgnoredRefs(name, url, 0)
+  expect(await theirs.ignoredRefs(name, url)).toBe(0)
 })

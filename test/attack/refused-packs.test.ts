@@ -101,6 +101,7 @@ describe('a pack that a sync refuses', () => {
       message: expect.stringContaining('larger than 64 MiB, and nothing of it is kept'),
     })
     expect(packsOf(b)).toMatchObject({ waiting: 0, refused: 0 })
+    moveBranch(remote, junkOn(remote))
     await failureOf(sync(b))
     expect(packsOf(b)).toMatchObject({ waiting: 0, refused: 1 })
   })

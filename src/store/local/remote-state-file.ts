@@ -4,7 +4,7 @@
 
 import { Gate } from '../../async.ts'
 import { fromHex, toHex } from '../../bytes.ts'
-import { hasCode } from '../../errors.ts'
+import { type ErrorCode, type ErrorDetails, hasCode } from '../../errors.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { type OwnFiles, readOwn, writeOwn } from './own-files.ts'
 import { hasNoValue, type SealOwner } from './sealed-cache.ts'
@@ -69,6 +69,8 @@ interface SeenFile {
   readonly removals?: readonly string[] | undefined
   /** In the clone of a grant's holder: a sync has verified that the grant has ended. */
   readonly isGrantOver?: boolean | undefined
+  /** The last ones, oldest first. */
+  readonly refused?: readonly RefusedEntry[] | undefined
   /** By the name of the remote. */
   readonly ignoredRefs?: Readonly<Record<string, ToldRefs>> | undefined
   /** The only remote, and the head that it shows, once this clone has begun anew from there. */
@@ -79,6 +81,18 @@ interface SeenFile {
 interface ToldRefs {
   readonly url: string
   readonly count: number
+}
+
+/** A head that was refused for good. */
+export interface RefusedEntry {
+  readonly name: string
+  readonly url: string
+  readonly head: Oid
+  /** What else the judgement depends on. */
+  readonly basis: string
+  readonly code: ErrorCode
+  readonly message: string
+  readonly details: ErrorDetails
 }
 
 interface NoteOptions {
@@ -100,6 +114,9 @@ const LEFT_MAX = 1024
 const REWRITES_MAX = 64
 /** At most this many interrupted fetches are kept. */
 const FETCHES_MAX = 64
+/** Limits of the notes of refused heads, of all remotes, and of the message in each. */
+const REFUSED_MAX = 16
+const MESSAGE_MAX = 1000
 
 export class RemoteStateFile {
   readonly #owner: SealOwner
@@ -271,6 +288,24 @@ export class RemoteStateFile {
   /** Call under the writer lock. */
   noteGrantOver(): Promise<void> {
     return this.#change((file) => ({ ...file, isGrantOver: true }))
+  }
+
+  /** The note of a refused head. */
+  async findRefusal(name: string, url: string, head: Oid): Promise<RefusedEntry | undefined> {
+    return (await this.#read()).refused?.find((one) => {
+      return one.name === name && one.url === url && one.head === head
+    })
+  }
+
+  /** Call under the writer lock. */
+  noteRefusal(entry: RefusedEntry): Promise<void> {
+    const kept = { ...entry, message: entry.message.slice(0, MESSAGE_MAX) }
+    return this.#change((file) => {
+      const others = (file.refused ?? []).filter(({ name, head }) => {
+        return name !== entry.name || head !== entry.head
+      })
+      return { ...file, refused: [...others, kept].slice(-REFUSED_MAX) }
+    })
   }
 
   /** How many refs of a remote are ignored, as a user was told; 0 if never. */

@@ -13,7 +13,7 @@ import { connectFetch } from '../../transport/fetch.ts'
 import type { FetchConnection, FetchRequest } from '../../transport/remote-access.ts'
 import { decodeAt } from '../access/post-revocation.ts'
 import { containsCommit, firstParents } from '../commits/ancestors.ts'
-import { readCommitBytes, verifyDecodedCommit } from '../commits/decoded-commit.ts'
+import { readCommitBytes } from '../commits/decoded-commit.ts'
 import type { History } from '../history/history.ts'
 import { findRecord } from '../history/known-commit.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
@@ -21,11 +21,12 @@ import type { StoreSession } from '../session/session.ts'
 import { boundaryOf, type ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CloneBeginning } from '../verify/beginning.ts'
+import { checkHeadAuthor } from './head-author.ts'
+import { findNotedRefusal, noteRefusal } from './noted-refusals.ts'
 import { lacksWholeError, rewrittenError } from './refusals.ts'
 import { judgeUnopened, keepRefusedPack } from './refused-head.ts'
 import {
   containsSeen,
-  epochsOf,
   findRefusal,
   knownContainsSeen,
   rolledBackError,
@@ -83,7 +84,10 @@ export class Depth {
   }
 }
 
-/** Throws a remote code, `rolled_back`, or `remote_moved` for a push alone. */
+/**
+ * Throws a remote code, `rolled_back`, `remote_moved` for a push alone, or the refusal of a head
+ * that was refused for good before.
+ */
 export async function fetchHead(peer: Peer, incoming: Incoming): Promise<Fetched> {
   const { known, options } = peer
   const connection = await connectFetch(accessOf(peer))
@@ -102,6 +106,8 @@ export async function fetchHead(peer: Peer, incoming: Incoming): Promise<Fetched
     if (ours !== undefined && (seen === undefined || (await isSeenHere()))) {
       return { kind: 'ours', head: ours }
     }
+    const refusal = options.repair === true ? undefined : await findNotedRefusal(peer, head)
+    if (refusal !== undefined) throw refusal
     const depth = new Depth(boundaryOf(peer.session.objects))
     const bytes = await fetchMissing(peer, connection, head, { incoming, depth })
     return { kind: 'fetched', head, seen, incoming, bytes, depth }
@@ -264,17 +270,20 @@ export async function verifyFetched(
     if (!isPartial || !isVerdict(error) || !hasCode(error, 'history_needed')) {
       return refuse(peer, history, fetched, error)
     }
+    const forgery = await checkHeadAuthor(peer, fetched).catch((found: unknown) => ({ found }))
+    if (forgery !== undefined) return refuse(peer, history, fetched, forgery.found)
     if (!(await isBelow(peer, fetched, beginning))) return { kind: 'apart', refusal: error }
     return verifyFromGenesis(peer, fetched)
   }
 }
 
 async function refuse(
-  { session, remote, options }: Peer,
+  peer: Peer,
   history: History,
   { head, seen, incoming }: FetchedHead,
   refused: unknown,
 ): Promise<FetchVerdict> {
+  const { session, remote, options } = peer
   if (!isVerdict(refused)) throw refused
   const from = { session, objects: incoming }
   const error = hasCode(refused, 'wrong_key')
@@ -284,23 +293,23 @@ async function refuse(
   // A remote on which our history was never seen may belong to another store.
   const wasOurs = seen !== undefined && findRecord(session, history, seen) !== undefined
   if (mayReplace && wasOurs) return { kind: 'replaceable', refusal: error }
-  throw await keepRefusedPack(session, history, { remote, head, incoming }, error, options.signal)
+  const what = { remote, head, incoming }
+  const verdict = await keepRefusedPack(session, history, what, error, options.signal)
+  await noteRefusal(peer, head, verdict)
+  throw verdict
 }
 
 /**
  * Whether a head has the state that this clone began with, and so all that is below it here: then
- * only something was merged that is based on an older version. Its group signature is checked:
- * without a key, no one chooses that all of the history is fetched.
+ * only something was merged that is based on an older version. The head's author is
+ * checked before: without a key, no one chooses that all of the history is fetched.
  */
 async function isBelow(
-  { session, options }: Peer,
+  { options }: Peer,
   { head, incoming }: FetchedHead,
   { snapshot }: CloneBeginning,
 ): Promise<boolean> {
-  const { storeId } = session
   if (options.staysPartial === true) return false
-  const epochs = await epochsOf({ session, objects: incoming }, head, options.signal)
-  verifyDecodedCommit(storeId, epochs, head, readCommitBytes(incoming, head))
   try {
     const { commit } = snapshot.head
     return await inSlices(containsCommit(incoming, head, commit), options.signal)
@@ -365,6 +374,7 @@ async function verifyCompletely(
       if (!hasCode(error, 'object_missing')) throw error
       if (beginning !== undefined) {
         if (attempt > 2) throw rewrittenError(error)
+        if (attempt === 1) await checkHeadAuthor(peer, fetched)
         await fetchDeeper(peer, fetched, beginning, attempt === 2)
       } else {
         if (attempt > 1) throw error

@@ -55,6 +55,23 @@ test('a mark from before the file was lost leaves nothing intact', async () => {
   expect((await lost.find(...place))?.intactBelow).toBe(0)
 })
 
+test('the last sixteen refused heads are known, each at its remote', async () => {
+  const headOf = (n: number): string => n.toString(16).padStart(40, '0')
+  const [name, url] = place
+  const refusal = { name, url, basis: '1', code: 'record_rows', details: {} } as const
+  for (const n of [...Array(20).keys(), 19]) {
+    await ours.noteRefusal({ ...refusal, head: headOf(n), message: `${n} `.repeat(1000) })
+  }
+  const known = async (n: number): Promise<boolean> => {
+    return (await theirs.findRefusal(name, url, headOf(n))) !== undefined
+  }
+  expect(await Promise.all([3, 4, 19].map((n) => known(n)))).toEqual([false, true, true])
+  const found = await theirs.findRefusal(name, url, headOf(19))
+  expect(found).toMatchObject({ ...refusal, message: '19 '.repeat(1000).slice(0, 1000) })
+  expect(await theirs.findRefusal(name, `${url}/`, headOf(19))).toBeUndefined()
+  expect(await theirs.findRefusal('other', url, headOf(19))).toBeUndefined()
+})
+
 test('the number of ignored refs is of one remote at one address', async () => {
   const [name, url] = place
   await ours.noteIgnoredRefs(name, url, 5)

@@ -121,7 +121,7 @@ describe('a rewritten history', () => {
     await sync(world.granter)
     expect(shownAt(world, 'wraps')).not.toEqual(wraps)
     showAt(world, 'wraps', wraps)
-    await expectRefused(['grant_expired'], 'The grant has ended')
+    await expectRefused(['grant_expired'], 'The grant is not active')
   })
 
   test('cannot be taken back once it is adopted', async () => {
@@ -253,7 +253,8 @@ describe('another line that the host has shown here lacks nothing:', () => {
       if (what === 'the end') await owner.store.as(author).grants.end([grantId])
       else await giveMore(owner)
     })
-    await expectLacks('changes of members or grants')
+    // A grant that is not there any more may have ended: its begin is missed as a record.
+    await expectLacks(what === 'the end' ? 'changes of members or grants' : 'changes of dev_')
   })
 
   test('the removal of a device, where the granter was put back from a backup', async () => {

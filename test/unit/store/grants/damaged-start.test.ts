@@ -152,7 +152,7 @@ describe('a clone without its caches', () => {
     showAt(world, 'start', undefined)
     await expect(hold(world, at)).rejects.toMatchObject({ code: 'not_found' })
     showAt(world, 'start', flipped(good.length - 1))
-    const refused = { code: 'envelope_tag' }
+    const refused = { code: 'device_signature_invalid' }
     await expect(hold(world, at)).rejects.toMatchObject(refused)
   })
 })

@@ -69,7 +69,7 @@ test('writes of a holder after the end are refused, from a cache too', async () 
   const store = await reopen(clone.place)
   forge.change([nextRow], byHolder)
   await writeForged(forge, remote)
-  expect(await failureOf(store.as(author).sync())).toMatchObject({ code: 'grant_ended' })
+  expect(await failureOf(store.as(author).sync())).toMatchObject({ code: 'record_device' })
   expect((await store.read('/a.md'))?.content).toBe('alpha, again\n')
 })
 
@@ -98,7 +98,7 @@ test("an audit lists the grant, its granter, its holder's writes, and its end", 
   const { directory } = clone.place
   const { entries } = await auditStore({ directory, stateDirectory, identity: auditor })
   const grantedBy = formatId('device', forge.founder.deviceId)
-  const grantId = formatId('device', holder.deviceId)
+  const grantId = formatId('device', forge.grantIdOf(holder.key))
   const grant = { grantId, grantedBy, role: 'writer', expiresAt: notAfter }
   expect(entries.slice(-3)).toMatchObject([
     { kind: 'grants', deviceId: grantedBy, grants: [{ ...grant, isEnd: false }] },

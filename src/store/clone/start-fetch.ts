@@ -17,6 +17,7 @@ import { openHeadKeyring } from '../access/authority.ts'
 import { type Epochs, readCommitBytes, verifyDecodedCommit } from '../commits/decoded-commit.ts'
 import { beforeBeginning } from '../history/beginning-entry.ts'
 import { readStart } from '../session/granted.ts'
+import { storeIdAt } from '../session/store-id.ts'
 import { getBlob, type ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import { beginningOf, type CloneBeginning, floorOf } from '../verify/beginning.ts'
@@ -111,25 +112,18 @@ export class StartFetch {
       const { head, named } = connection.refs
       if (head === undefined) throw notFound('The remote is empty')
       const { wraps, start } = this.#held.blobsAmong(named)
-      if (wraps === undefined) {
-        throw notFound(
-          'The remote has no keys for this grant: the device that gave it has not synced since, ' +
-            'or the grant has ended',
-        )
-      }
-      if (start === undefined && !full) {
-        throw notFound(
-          'The remote has no start for this grant, or it was deleted: the device that ' +
-            'gave it makes another one when it syncs. With GITLOCKET_FULL=1 the whole history is ' +
-            'fetched and verified instead, which takes longer',
-        )
-      }
-      const wants = [wraps, ...(start === undefined || full ? [] : [start])]
-      const deepen = full ? undefined : 1
+      const isWhole = wraps !== undefined && (full || start !== undefined)
+      const wants = [wraps, full ? undefined : start].flatMap((oid) => oid ?? [])
+      const deepen = full && isWhole ? undefined : 1
       const { transfer: progress } = this.#options
       await this.#place.receive((into) =>
         connection.fetch({ want: head, wants, haves: [], into, deepen, progress }),
       )
+      // A store of another format has its grants elsewhere, if it has any.
+      if (storeIdAt(this.#place.objects, head) !== this.#options.storeId) {
+        throw new StoreError('store_id_mismatch', 'The remote has another store than the grant')
+      }
+      if (!isWhole) throw wraps === undefined ? noKeysError() : noStartError()
       return { head, wraps, start: full ? undefined : start }
     } finally {
       await connection.close()
@@ -224,6 +218,21 @@ function lacksStateError(): StoreError {
     'rolled_back',
     'The remote lacks changes that the device which gave the grant has described: it was rolled ' +
       'back, or shows different histories to different clones',
+  )
+}
+
+function noKeysError(): StoreError {
+  return notFound(
+    'The remote has no keys for this grant: the device that gave it has not synced since, or the ' +
+      'grant has ended',
+  )
+}
+
+function noStartError(): StoreError {
+  return notFound(
+    'The remote has no baseline for this grant, or it was deleted: the device that gave it makes ' +
+      'another one when it syncs. With GITLOCKET_FULL=1 the whole history is fetched and verified ' +
+      'instead, which takes longer',
   )
 }
 

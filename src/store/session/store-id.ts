@@ -8,7 +8,7 @@ import type { Oid } from '../../git/objects/object.ts'
 import type { AuditKeys, EpochKeys } from '../../keys/epoch.ts'
 import { Bytes } from '../../platform/bytes.ts'
 import { type CommitSource, type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
-import { getBlob, getTree } from '../snapshot/git-reads.ts'
+import { getBlob, getTree, type ObjectSource } from '../snapshot/git-reads.ts'
 
 export function getHead(objects: ObjectStore): Oid {
   if (objects.head !== undefined) return objects.head
@@ -23,7 +23,12 @@ export function getHead(objects: ObjectStore): Oid {
 
 /** Reads the id from the public file in the head's tree, which is verified with genesis. */
 export function readStoreId(objects: ObjectStore): string {
-  const text = Bytes.from(readCommitBytes(objects, getHead(objects)).subarray(0, 46))
+  return storeIdAt(objects, getHead(objects))
+}
+
+/** The same in the tree of a commit that was fetched. */
+export function storeIdAt(objects: ObjectSource, commit: Oid): string {
+  const text = Bytes.from(readCommitBytes(objects, commit).subarray(0, 46))
   const tree = /^tree ([0-9a-f]{40})\n/.exec(text.toString('latin1'))?.[1]
   if (tree === undefined) throw new StoreError('not_a_store', 'The head is not a gitlocket commit')
   const entry = getTree(objects, tree).find((candidate) => candidate.name === 'store.json')

@@ -32,6 +32,11 @@ export interface LineRecord {
   readonly commit: string
 }
 
+/** The hashes of the line of keyring records, from genesis to that of the state. */
+export function lineOf({ genesis, keyrings }: Pick<Start, 'genesis' | 'keyrings'>): Uint8Array[] {
+  return [genesis, ...keyrings].map(({ record }) => record)
+}
+
 /** A head, and the state there. Lists ascend by id or key. */
 export interface StartState extends StartHead {
   readonly keyring: StartKeyring
@@ -204,7 +209,7 @@ function readLineRecord(reader: ByteReader): LineRecord {
 
 /** The state has the newest keyring of the line, and the floor one of them. */
 function checkLine({ genesis, keyrings, state, floor }: Omit<Start, 'granter'>): void {
-  const line = [genesis, ...keyrings].map(({ record }) => toHex(record))
+  const line = lineOf({ genesis, keyrings }).map(toHex)
   if (toHex(state.keyring.record) !== line.at(-1)) {
     throw malformedStart('the keyring of the state is not the newest one')
   }

@@ -1,26 +1,40 @@
 // The remotes and the head of a clone, for the holder of the clone: an auditor, or a device whose
-// store does not open. Contacts no one, and neither decrypts nor verifies anything.
+// store does not open. Contacts no one, and neither decrypts nor verifies anything of the store.
 
-import { StoreError } from '../errors.ts'
-import { parseAddress } from '../format/address.ts'
-import { formatId, parseId } from '../format/id.ts'
+import { parseId } from '../format/id.ts'
 import { openDiskObjectStore } from '../git/disk-store/disk-object-store.ts'
 import type { Remote } from '../git/exchange.ts'
 import type { ObjectStore } from '../git/object-store.ts'
 import type { Oid } from '../git/objects/object.ts'
+import type { Identity } from '../keys/identity.ts'
 import { parseRemoteUrl } from '../transport/remote-url.ts'
+import { RemoteAddress } from './clone/remote-address.ts'
 import type { MemoryStore } from './memory-store.ts'
 import { localFiles, type StorePlaces } from './session/open-options.ts'
 import { readStoreId } from './session/store-id.ts'
 
+/** Where a clone is, and the identity that seals what this device notes of its remotes. */
+export interface ClonePlaces extends Pick<StorePlaces, 'directory' | 'stateDirectory'> {
+  /** Undefined for a missing file, unless it `isNeeded`. */
+  findIdentity(isNeeded: boolean): Identity | undefined
+}
+
 /**
- * Names the remote at an address as `joinStore` takes it. Throws `invalid_input` for a name or an
- * address that git refuses, and `store_id_mismatch` for the address of another store.
+ * Names the remote at an address as `remotes.add` of an open store does. An identity is needed only
+ * if the address names a state. Throws `invalid_input` for a name or an address that git refuses,
+ * and `store_id_mismatch` for the address of another store.
  */
-export function addRemote(directory: string, name: string, address: string): Promise<Remote> {
-  return withClone(directory, async (objects) => {
-    const url = urlOf(address, readStoreId(objects))
+export function addRemote(places: ClonePlaces, name: string, address: string): Promise<Remote> {
+  return withClone(places.directory, async (objects) => {
+    const storeId = readStoreId(objects)
+    const { url, state } = remoteAt(address, storeId)
+    const identity = places.findIdentity(state !== undefined)
     await objects.exchange.addRemote({ name, url })
+    if (identity === undefined) return { name, url }
+    const { seenRemotes } = await localFiles({ ...places, identity }, storeId)
+    const bound = state === undefined ? undefined : { url, state, isMet: false }
+    const isKnown = (await seenRemotes.findBound(name, url))?.state === state
+    if (!isKnown) await objects.exclusive(() => seenRemotes.bind(name, bound))
     return { name, url }
   })
 }
@@ -31,16 +45,15 @@ export async function addRemoteTo(
   name: string,
   address: string,
 ): Promise<Remote> {
-  const url = urlOf(address, parseId('store', store.id))
-  await store.remotes.add(name, url)
-  return { name, url }
+  await store.remotes.add(name, address)
+  return { name, url: remoteAt(address, parseId('store', store.id)).url }
 }
 
-function urlOf(address: string, own: string): string {
-  const { url, storeId: expected } = parseAddress(address)
-  const { text } = parseRemoteUrl(url)
-  if (expected !== undefined && expected !== own) throw anotherStoreError(expected, own)
-  return text
+function remoteAt(text: string, own: string): RemoteAddress {
+  const address = RemoteAddress.parse(text)
+  const { text: url } = parseRemoteUrl(address.url)
+  address.checkStore(own)
+  return address.withUrl(url)
 }
 
 /** In the order of the repository's config. */
@@ -79,9 +92,4 @@ async function withClone<T>(
   } finally {
     await objects.close()
   }
-}
-
-function anotherStoreError(expected: string, own: string): StoreError {
-  const [theirs, ours] = [expected, own].map((id) => formatId('store', id))
-  return new StoreError('store_id_mismatch', `The address is of ${theirs}, not of ${ours}`)
 }

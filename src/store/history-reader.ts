@@ -192,7 +192,7 @@ export class HistoryReader {
     const found = objects.exchange.remotes().find(({ name }) => name === remote)
     if (found === undefined) throw unknownRemoteError(checkText(remote, 'The name of a remote'))
     const { fetchAllHistory } = await import('./clone/fetch-all.ts')
-    return fetchAllHistory(this.#session, found.url, asked)
+    return fetchAllHistory(this.#session, found, asked)
   }
 
   #ask<T>(

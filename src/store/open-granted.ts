@@ -8,6 +8,7 @@ import { hasCode } from '../errors.ts'
 import { createDiskObjectStore } from '../git/disk-store/disk-object-store.ts'
 import type { RemoteAccess, RemoteOptions, TransferProgress } from '../transport/remote-access.ts'
 import { openHeadKeyring } from './access/authority.ts'
+import type { RemoteAddress } from './clone/remote-address.ts'
 import { StagedClone } from './clone/staged-clone.ts'
 import { cloneFromStart, type GrantAtRemote, noteShown, parseGrantAt } from './clone/start-clone.ts'
 import type { MemoryStore } from './memory-store.ts'
@@ -32,7 +33,11 @@ export interface GrantedOptions
     > {
   /** `GLKG1-…`, from `grants.give`. */
   readonly grant: string
-  /** The address of the remote, as git takes it; with or without `#memstore_…` behind it. */
+  /**
+   * The address of the remote as git takes it, or with `#memstore_…` or `#memstore_…+…` behind it:
+   * the store and a state that the remote must have (FORMAT §1.8). A clone that exists opens with
+   * its own state, and a sync of it is refused until it or the remote has the named one.
+   */
   readonly url: string
   readonly access?: RemoteOptions | undefined
   readonly transfer?: ((progress: TransferProgress) => void) | undefined
@@ -42,9 +47,10 @@ export interface GrantedOptions
 
 /**
  * Opens the clone in `directory`, which is made if it is absent or empty. Throws `invalid_identity`
- * for a mistyped grant, `grant_expired`, `store_id_mismatch` if the address names another store,
- * `not_found` if the remote has nothing for the grant, `history_needed`, a remote code, or what
- * verification refuses; nothing is left then.
+ * for a mistyped grant, `grant_expired`, `store_id_mismatch` or `rolled_back` if the remote is of
+ * another store than the address names, or lacks its state, `not_found` if the remote has nothing
+ * for the grant, `history_needed`, a remote code, or what verification refuses; nothing is left
+ * then.
  */
 export async function openGranted(options: GrantedOptions): Promise<MemoryStore> {
   const { grant, url, access, transfer, full, ...others } = options
@@ -70,7 +76,7 @@ export async function openGranted(options: GrantedOptions): Promise<MemoryStore>
 
 async function openKept(
   opening: OpenOptions,
-  { held, url }: GrantAtRemote,
+  { held, address }: GrantAtRemote,
   access: RemoteOptions | undefined,
 ): Promise<MemoryStore> {
   const files = new GrantedFiles(opening)
@@ -78,29 +84,30 @@ async function openKept(
   files.learn(held)
   const { seenRemotes } = await localFiles(opening, held.storeId)
   held.isOver = await seenRemotes.isGrantOver()
-  const reached = { signal: opening.signal, ...access, url }
-  return atAddress(await openMended(opening, held.storeId, reached), url)
+  const reached = { signal: opening.signal, ...access, url: address.url }
+  return atAddress(await openMended(opening, held.storeId, reached), address)
 }
 
 /** An earlier clone, which was deleted, may have left an anchor at a change that it never sent. */
 async function begin(
   opening: OpenOptions,
-  { held, url }: GrantAtRemote,
+  at: GrantAtRemote,
   { access, transfer, full }: Pick<GrantedOptions, 'access' | 'transfer' | 'full'>,
 ): Promise<MemoryStore> {
   const { disk = systemDisk, random = systemRandom, directory, signal } = opening
+  const { held } = at
   const files = new GrantedFiles(opening)
   held.findKept = () => files.findWraps()
   const verified = await new StagedClone(disk, random, directory).make(async ({ repository }) => {
     const how = { ...opening, directory: repository, transfer, full }
     const objects = await createDiskObjectStore({ ...storageOf(opening), directory: repository })
     try {
-      return await cloneFromStart(objects, held, { ...how, access: { signal, ...access, url } })
+      return await cloneFromStart(objects, at, { ...how, access: { signal, ...access } })
     } finally {
       await objects.close()
     }
   })
-  await noteShown(opening, held.storeId, url, verified.head)
+  await noteShown(opening, at, verified.head)
   return openStore({ ...opening, verified, acceptRolledBack: true })
 }
 
@@ -131,13 +138,10 @@ async function openMended(
   }
 }
 
-/** The clone syncs with the remote that its user names now. */
-async function atAddress(store: MemoryStore, address: string): Promise<MemoryStore> {
+/** The clone syncs with the remote that its user names now, which must have the state named now. */
+async function atAddress(store: MemoryStore, address: RemoteAddress): Promise<MemoryStore> {
   try {
-    const known = (await store.remotes.list()).find(({ name }) => name === 'origin')
-    if (known?.url === address) return store
-    if (known !== undefined) await store.remotes.remove('origin')
-    await store.remotes.add('origin', address)
+    await store.remotes.put('origin', address)
     return store
   } catch (error) {
     await store.close().catch(() => undefined)

@@ -2,6 +2,7 @@
 
 import type { Remote } from '../git/exchange.ts'
 import { unknownRemoteError } from '../git/refs/remotes.ts'
+import { RemoteAddress } from './clone/remote-address.ts'
 import { checkText } from './request-check.ts'
 import type { StoreSession } from './session/session.ts'
 
@@ -18,12 +19,40 @@ export class StoreRemotes {
     return this.#session.reading(() => this.#session.objects.exchange.remotes())
   }
 
-  /** Names a remote: https, ssh or a path. Rejects with `invalid_input`. */
-  async add(name: string, url: string): Promise<void> {
+  /**
+   * Names a remote: https, ssh or a path, with or without `#memstore_…+…` behind it. Syncs with it
+   * are then refused as `rolled_back` until it or this clone has that state. Rejects with
+   * `invalid_input`, and `store_id_mismatch` for the address of another store.
+   */
+  async add(name: string, address: string): Promise<void> {
     checkText(name, 'The name of a remote')
-    checkText(url, 'The address of a remote')
+    checkText(address, 'The address of a remote')
+    const named = RemoteAddress.parse(address)
+    named.checkStore(this.#session.storeId)
     const { parseRemoteUrl } = await import('../transport/remote-url.ts')
-    return this.#session.objects.exchange.addRemote({ name, url: parseRemoteUrl(url).text })
+    const found = named.withUrl(parseRemoteUrl(named.url).text)
+    await this.#session.objects.exchange.addRemote({ name, url: found.url })
+    await this.#bind(name, found)
+  }
+
+  /** @internal The remote of this name is at this address from now on. */
+  async put(name: string, address: RemoteAddress): Promise<void> {
+    const { exchange } = this.#session.objects
+    const known = (await this.list()).find((remote) => remote.name === name)
+    if (known?.url !== address.url) {
+      if (known !== undefined) await exchange.removeRemote(name)
+      await exchange.addRemote({ name, url: address.url })
+    }
+    // An address without a state releases no clone.
+    if (address.state !== undefined) await this.#bind(name, address)
+  }
+
+  async #bind(name: string, { url, state }: RemoteAddress): Promise<void> {
+    const { objects, seenRemotes } = this.#session
+    const known = await seenRemotes.findBound(name, url)
+    if (known?.state === state) return
+    const bound = state === undefined ? undefined : { url, state, isMet: false }
+    await objects.exclusive(() => seenRemotes.bind(name, bound))
   }
 
   /**

@@ -39,15 +39,15 @@ const userPattern = /^[A-Za-z0-9_][A-Za-z0-9._+-]*$/
 const hostPattern = /^(?:[A-Za-z0-9_][A-Za-z0-9_.-]*|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)$/
 const loopbackPattern = /^(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])$/
 const textLengthMax = 2048
-/** A store id may follow an address where a store is joined (store/join.ts), and nowhere else. */
-const pinPattern = /#memstore_[0-9a-z]*$/i
+/** What an address of the format names (FORMAT §1.8): it is taken off where it is checked. */
+const pinPattern = /#memstore_[0-9a-z]*(?:\+[0-9a-z]*)?$/i
 
 /** Throws `invalid_input`; the message never repeats the address. */
 export function parseRemoteUrl(text: string, { allowHttp }: RemoteUrlOptions = {}): RemoteUrl {
   if (text === '' || text.length > textLengthMax || !/^\P{C}+$/u.test(text)) {
     throw invalid('it is empty, too long, or holds control characters')
   }
-  if (pinPattern.test(text)) throw invalid('it ends in a store id, which only join accepts')
+  if (pinPattern.test(text)) throw invalid('it ends in a store id, which is not checked here')
   if (/^https?:\/\//i.test(text)) return parseHttp(text, allowHttp === true)
   if (/^ssh:\/\//i.test(text)) return parseSsh(text)
   if (/^file:\/\//i.test(text)) return parseFile(text)

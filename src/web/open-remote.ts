@@ -44,7 +44,10 @@ export type RemoteKey =
   | { readonly recoveryKey: string; readonly grant?: undefined; readonly identity?: undefined }
 
 export type RemoteStoreOptions = RemoteKey & {
-  /** https://…, with `#memstore_…+…` behind it as `status` shows it, unless it is a grant's. */
+  /**
+   * https://…, with `#memstore_…+…` behind it as `status` and `grant give` show it: the store and a
+   * state that the remote must have. With a grant it may be without it.
+   */
   readonly url: string
   /** An HTTP client of isomorphic-git's kind; by default its own one over `fetch`. */
   readonly http?: HttpClient | undefined
@@ -130,12 +133,12 @@ function accessOf(options: Opening['options']): Opening['access'] {
 
 async function openGrantedIn(place: Opening, grant: string): Promise<RemoteStore> {
   const { objects, access, options } = place
-  const { held, url } = await parseGrantAt(grant, options.url, access)
-  const opening = openingOf(place, held.identity)
+  const at = await parseGrantAt(grant, options.url, access)
+  const opening = openingOf(place, at.held.identity)
   const { signal, progress, full } = options
-  const how = { ...opening, progress, full, access: { signal, ...access, url } }
-  const verified = await cloneFromStart(objects, held, how)
-  await noteShown(opening, held.storeId, url, verified.head)
+  const how = { ...opening, progress, full, access: { signal, ...access } }
+  const verified = await cloneFromStart(objects, at, how)
+  await noteShown(opening, at, verified.head)
   return openOver(place, { ...opening, verified }, options.sync ?? 'before-answer')
 }
 

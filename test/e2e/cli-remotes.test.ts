@@ -117,6 +117,28 @@ describe('an auditor', () => {
 })
 
 describe('the address of a remote', () => {
+  test('may name a state, without which the remote is not synced with', async () => {
+    const home = await newHomeWithStore()
+    const remote = bareRemote()
+    const { address } = await home.json('status')
+    const madeUp = `${String(address).slice(0, -26)}${'1'.repeat(26)}`
+    await home.ok('remote', 'add', 'origin', `${remote}#${madeUp}`)
+    expect(await home.ok('remote', 'list')).toBe(`origin\t${remote}\n`)
+    const refused = await home.call(['sync'])
+    expect(refused.exitCode).toBe(12)
+    expect(refused.stderr).toContain('does not have the state of the store that the address names')
+    expect(git(['for-each-ref'], remote)).toBe('')
+    await home.ok('remote', 'remove', 'origin')
+    await home.ok('remote', 'add', 'origin', `${remote}#${String(address)}`)
+    await home.ok('sync')
+    // An address without a state releases the remote.
+    await home.ok('remote', 'add', 'copy', `${remote}#${madeUp}`)
+    expect((await home.call(['sync', 'copy'])).exitCode).toBe(12)
+    await home.ok('remote', 'remove', 'copy')
+    await home.ok('remote', 'add', 'copy', remote)
+    await home.ok('sync', 'copy')
+  })
+
   test('may end in the id of this store, as for `join`', async () => {
     const home = await newHomeWithStore()
     const store = String((await home.json('status'))['memory_store_id'])

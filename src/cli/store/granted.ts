@@ -2,6 +2,7 @@
 // the holder what to do.
 
 import { type ErrorCode, hasCode, StoreError } from '../../errors.ts'
+import { parseAddress } from '../../format/address.ts'
 import { formatId } from '../../format/id.ts'
 import type { NamedGrant } from '../../home/grant.ts'
 import { HeldGrant } from '../../keys/held-grant.ts'
@@ -38,10 +39,15 @@ export async function openByGrant(
   }
 }
 
-function againHint({ environment }: Context, { grant }: NamedGrant): string {
+function againHint({ environment }: Context, { grant, url }: NamedGrant): string {
   const { storeDirectory, stateDirectory } = environment
   const own = heldGrantId(grant)
+  const compare =
+    parseAddress(url).state === undefined
+      ? ''
+      : 'Compare GITLOCKET_REMOTE with what `gitlocket status` shows on another machine. '
   return (
+    compare +
     `If it was put back on purpose, delete ${storeDirectory} and ${stateDirectory}/*/${own}-*: ` +
     'the next command begins again, without changes that were never sent'
   )

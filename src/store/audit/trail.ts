@@ -27,11 +27,14 @@ import {
   nameOf,
 } from '../clone/clone-remote.ts'
 import { fetchInto } from '../clone/fetch-into.ts'
+import { RemoteAddress } from '../clone/remote-address.ts'
 import { StagedClone } from '../clone/staged-clone.ts'
+import { keyringRecords } from '../commits/ancestors.ts'
 import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import { findDivergence, newestCommon } from '../commits/divergence.ts'
 import { findOutgoing, objectsOf } from '../commits/outgoing.ts'
 import type { Anchor, VerifiedHead } from '../local/anchor.ts'
+import type { BoundState, RemoteStateFile } from '../local/remote-state-file.ts'
 import { localFiles, storageOf } from '../session/open-options.ts'
 import { checkIsHead, onSteadyHead } from '../session/steady-head.ts'
 import { checkExpected, getHead, readStoreId } from '../session/store-id.ts'
@@ -122,6 +125,7 @@ interface TrailParts {
   readonly options: TrailOptions
   readonly storeId: string
   readonly anchor: Anchor
+  readonly seenRemotes: RemoteStateFile
 }
 
 /** One attempt to adopt the head of the remote. */
@@ -131,6 +135,7 @@ class TrailSync {
   readonly #options: TrailOptions
   readonly #storeId: string
   readonly #anchor: Anchor
+  readonly #seenRemotes: RemoteStateFile
   readonly #list: LeftOutList
   readonly #before: Oid
 
@@ -142,16 +147,17 @@ class TrailSync {
     const storeId = readStoreId(objects)
     checkExpected(storeId, options.storeId)
     // The anchor before the head, as in opening a store.
-    const { anchor } = await localFiles(options, storeId)
-    return new TrailSync({ objects, incoming, options, storeId, anchor })
+    const { anchor, seenRemotes } = await localFiles(options, storeId)
+    return new TrailSync({ objects, incoming, options, storeId, anchor, seenRemotes })
   }
 
-  private constructor({ objects, incoming, options, storeId, anchor }: TrailParts) {
+  private constructor({ objects, incoming, options, storeId, ...files }: TrailParts) {
     this.#objects = objects
     this.#incoming = incoming
     this.#options = options
     this.#storeId = storeId
-    this.#anchor = anchor
+    this.#anchor = files.anchor
+    this.#seenRemotes = files.seenRemotes
     this.#list = new LeftOutList(options, this.#storeId)
     objects.refresh()
     this.#before = getHead(objects)
@@ -166,10 +172,15 @@ class TrailSync {
     checkStoreId(this.#incoming, head, this.#storeId, { wasShown: true })
     // The head of a clone that was never audited is treated as seen.
     if (this.#anchor.verified === undefined) await this.#adopt(before)
-    const isKnown = head === before && (await this.#isVerified(head))
+    const bound = await this.#seenRemotes.findBound(remote.name, remote.url)
+    const unmet = bound?.isMet === false ? bound : undefined
+    const isKnown = head === before && unmet === undefined && (await this.#isVerified(head))
     const { commits, erased, leftOut } = isKnown
       ? { commits: 0, erased: 0, leftOut: [] }
-      : await this.#adopt(head)
+      : await this.#adopt(head, unmet)
+    if (unmet !== undefined) {
+      await objects.exclusive(() => this.#seenRemotes.noteMet(remote.name, unmet))
+    }
     // Read before another process may erase the commits.
     const newDevices = await this.#newDevices(head)
     const fingerprint = headFingerprint(this.#storeId, await this.#recordOf(head))
@@ -219,14 +230,21 @@ class TrailSync {
     return verified !== undefined && equalBytes(await this.#recordOf(head), verified.record)
   }
 
-  /** The counts are of commits and of erased versions. */
-  async #adopt(head: Oid) {
+  /**
+   * The counts are of commits and of erased versions. `unmet`: the state that the address of the
+   * remote names, until the trail here has it.
+   */
+  async #adopt(head: Oid, unmet?: BoundState) {
     const objects = this.#objects
     const incoming = this.#incoming
     const anchor = this.#anchor
     const before = this.#before
     const trail = await this.#verify(head)
     const source = await this.#withEpochsOf(trail)
+    if (unmet !== undefined) {
+      const address = new RemoteAddress(unmet.url, this.#storeId, unmet.state)
+      await address.check(keyringRecords(source, head), this.#options.signal)
+    }
     const leftOut = await this.#findLeftOut(source, head, trail)
     checkAccepted(leftOut, this.#options)
     const common = leftOut && (await this.#findCommon(source, head))

@@ -3,7 +3,6 @@
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode, StoreError } from '../../errors.ts'
-import { parseAddress, type StoreAddress } from '../../format/address.ts'
 import { parseTree } from '../../format/commit.ts'
 import type { Directory } from '../../format/directory.ts'
 import { formatId, parseId } from '../../format/id.ts'
@@ -12,9 +11,8 @@ import { bringsKeyring } from '../../format/record-rules.ts'
 import type { HashedColumns } from '../../git/exchange.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import type { Oid, SizeLimit } from '../../git/objects/object.ts'
-import { inSlices } from '../../time-slice.ts'
 import type { RemoteOptions, TransferProgress } from '../../transport/remote-access.ts'
-import { containsState, type RecordSource } from '../commits/ancestors.ts'
+import { keyringRecords, type RecordSource } from '../commits/ancestors.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { decodeCommit, readCommitBytes, verifyDecodedCommit } from '../commits/decoded-commit.ts'
 import type { Device } from '../devices/devices.ts'
@@ -26,6 +24,7 @@ import {
   type StorePlaces,
 } from '../session/open-options.ts'
 import { getBlob, getTree, type ObjectSource } from '../snapshot/git-reads.ts'
+import { RemoteAddress } from './remote-address.ts'
 
 export interface JoinOptions extends OpenOptions {
   /**
@@ -76,7 +75,8 @@ export async function fetchHead(
   options: Pick<FetchOptions, 'url' | 'storeId' | 'access' | 'transfer' | 'signal'>,
   check: (objects: ObjectStore, head: Oid, storeId: string) => Promise<void>,
 ): Promise<HashedColumns | undefined> {
-  const { url, storeId: expected } = addressOf(options)
+  const address = addressOf(options)
+  const { url } = address
   // Imported here: the library loads this file at its start, and few processes join a store.
   const { connectFetch } = await import('../../transport/fetch.ts')
   const connection = await connectFetch({ signal: options.signal, ...options.access, url })
@@ -89,7 +89,7 @@ export async function fetchHead(
     // The whole repository is apart: who asked for it removes it unless the head is verified.
     await into.accept()
     const storeId = readForeignStoreId(objects, head)
-    if (expected !== undefined && expected !== storeId) throw otherStoreError()
+    address.checkStore(storeId, 'The remote holds a different store than expected')
     await check(objects, head, storeId)
     const transition = { objects: [], expected: undefined, next: head }
     await objects.exclusive(() => objects.commit([transition]))
@@ -100,10 +100,8 @@ export async function fetchHead(
 }
 
 /** The address, with the store that it names or `storeId` does. Throws `invalid_input`. */
-export function addressOf({ url, storeId }: Pick<JoinOptions, 'url' | 'storeId'>): StoreAddress {
-  const address = parseAddress(url)
-  if (address.storeId !== undefined || storeId === undefined) return address
-  return { ...address, storeId: parseId('store', storeId) }
+export function addressOf({ url, storeId }: Pick<JoinOptions, 'url' | 'storeId'>): RemoteAddress {
+  return RemoteAddress.parse(url, storeId)
 }
 
 /**
@@ -147,13 +145,7 @@ export async function checkState(
   head: Oid,
   options: ContactOptions,
 ): Promise<void> {
-  const { state } = addressOf(options)
-  if (state === undefined || (await inSlices(containsState(source, head, state)))) return
-  throw new StoreError(
-    'rolled_back',
-    'The remote does not have the state of the store that the address names: it shows an older ' +
-      'one, or one that someone continued from without the others',
-  )
+  await addressOf(options).check(keyringRecords(source, head))
 }
 
 /** Whom to trust about how new the store is, once all is verified. Throws `invalid_input`. */
@@ -197,10 +189,6 @@ export async function checkKeepsUp(
 
 export function nameOf({ remote = 'origin' }: Pick<JoinOptions, 'remote'>): string {
   return remote
-}
-
-function otherStoreError(): StoreError {
-  return new StoreError('store_id_mismatch', 'The remote holds a different store than expected')
 }
 
 function hasLessError(cause: unknown): StoreError {

@@ -6,6 +6,8 @@ import type { WorkOptions } from '../../async.ts'
 import { equalBytes, toHex } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { deviceIdOf, formatId } from '../../format/id.ts'
+import { lineOf } from '../../format/start.ts'
+import type { Remote } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { connectFetch } from '../../transport/fetch.ts'
 import type { RemoteOptions, TransferProgress } from '../../transport/remote-access.ts'
@@ -18,6 +20,7 @@ import type { CurrentVersion } from '../snapshot/live-memory.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CloneBeginning } from '../verify/beginning.ts'
 import { verifyDescent, verifyHistory } from '../verify/verify.ts'
+import { findBound, keyringsOf } from './bound-address.ts'
 
 export interface HistoryFetchOptions extends WorkOptions {
   /** By default `origin`. */
@@ -31,18 +34,19 @@ export const ALL = 2_147_483_647
 
 /**
  * The number of commits. Throws `remote_moved` if this clone lacks commits of the remote: sync
- * first; `baseline_false` if the device has described another state than the history has; a remote
- * code, or the code of verification.
+ * first; `baseline_false` if the device has described another state than the history has;
+ * `rolled_back` if that lacks the state which the remote's address names; a remote code, or the
+ * code of verification.
  */
 export async function fetchAllHistory(
   session: StoreSession,
-  url: string,
+  remote: Remote,
   { access, transfer, signal, progress }: HistoryFetchOptions,
 ): Promise<number> {
   const options = { signal, progress }
   const { objects, beginning } = session
   if (beginning === undefined) return (await session.loadHistory(options)).commits.length
-  const connection = await connectFetch({ signal, ...access, url })
+  const connection = await connectFetch({ signal, ...access, url: remote.url })
   const incoming = objects.exchange.incoming()
   try {
     const want = connection.refs.head
@@ -51,6 +55,9 @@ export async function fetchAllHistory(
     const depth = { shallow, deepen: ALL }
     await connection.fetch({ want, haves: [want], into: incoming, ...depth, progress: transfer })
     const whole = await verifyWhole(session, incoming, options)
+    const { storeId, epochs } = session
+    const keyrings = keyringsOf({ objects: incoming, storeId, epochs }, whole.history)
+    await (await findBound(session, remote))?.check(keyrings, signal)
     const write: Build<void> = async () => {
       await beginWhole(session, whole)
       return { built: undefined, result: undefined }
@@ -89,6 +96,7 @@ export async function verifyWhole(
       : await verifyAgainst(session, source, beginning, head, options)
   const history = new History()
   await catchUp(history, source, head, { signal: options.signal })
+  checkLine(session, source, history)
   return { beginning, snapshot, history }
 }
 
@@ -117,6 +125,30 @@ async function verifyAgainst(
   const now = await session.reading((at) => (at.head.commit === head ? at : undefined))
   if (now !== undefined) refuseFalse(session, findDifference(now, snapshot))
   return snapshot
+}
+
+/** The line of keyring records that the start names begins that of the history. */
+function checkLine(session: StoreSession, source: HistorySource, history: History): void {
+  const said = findLine(session)
+  if (said === undefined) return
+  const found = [...keyringsOf(source, history)]
+  const isSameLine = said.every((one, at) => equalBytes(one, found[at] ?? NONE))
+  refuseFalse(session, isSameLine ? undefined : 'its members')
+}
+
+const NONE = new Uint8Array(0)
+
+/** Undefined if the start is damaged, or for a whole clone. */
+function findLine(session: StoreSession): readonly Uint8Array[] | undefined {
+  const { granted, identity, beginning } = session
+  if (granted === undefined || identity.grant === undefined) return undefined
+  if (beginning === undefined) return undefined
+  try {
+    return lineOf(granted.readStart(session, identity.grant))
+  } catch (error) {
+    if (hasCode(error, 'baseline_malformed')) return undefined
+    throw error
+  }
 }
 
 /** Undefined if the kept start is damaged: the state at our head was made from it, too. */

@@ -4,7 +4,6 @@
 import type { Progress } from '../../async.ts'
 import { toHex } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
-import { parseAddress } from '../../format/address.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import { HeldGrant } from '../../keys/held-grant.ts'
 import { wrapsBytesMax } from '../../limits.ts'
@@ -14,7 +13,7 @@ import type {
   RemoteOptions,
   TransferProgress,
 } from '../../transport/remote-access.ts'
-import { containsRecord } from '../commits/ancestors.ts'
+import { containsRecord, keyringRecords } from '../commits/ancestors.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
 import { GrantedFiles } from '../session/granted.ts'
 import {
@@ -28,10 +27,11 @@ import { boundaryOf } from '../snapshot/git-reads.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
 import { checkGranted } from '../verify/beginning.ts'
 import { verifyHistory } from '../verify/verify.ts'
+import { RemoteAddress } from './remote-address.ts'
 import { type StartPlace, StartFetch } from './start-fetch.ts'
 
 export interface StartCloneOptions extends StorePlaces, StoreEnvironment {
-  readonly access: RemoteAccess
+  readonly access: Omit<RemoteAccess, 'url'>
   readonly transfer?: ((progress: TransferProgress) => void) | undefined
   readonly progress?: Progress | undefined
   readonly signal?: AbortSignal | undefined
@@ -42,61 +42,65 @@ export interface StartCloneOptions extends StorePlaces, StoreEnvironment {
 /** A grant, and the address that it is used at. */
 export interface GrantAtRemote {
   readonly held: HeldGrant
-  readonly url: string
+  readonly address: RemoteAddress
 }
 
 /** Throws `invalid_identity`, `invalid_input`, or `store_id_mismatch` for another store. */
 export async function parseGrantAt(
   grant: string,
-  address: string,
+  text: string,
   access: RemoteOptions | undefined,
 ): Promise<GrantAtRemote> {
   const held = await HeldGrant.parse(grant)
-  const { url, storeId } = parseAddress(address)
-  if (storeId !== undefined && storeId !== held.storeId) {
-    throw new StoreError('store_id_mismatch', 'The grant is of another store than the address')
-  }
+  const address = RemoteAddress.parse(text)
+  address.checkStore(held.storeId, 'The grant is of another store than the address')
   // Loaded here: the library loads this file at its start.
   const { parseRemoteUrl } = await import('../../transport/remote-url.ts')
-  return { held, url: parseRemoteUrl(url, access).text }
+  return { held, address: address.withUrl(parseRemoteUrl(address.url, access).text) }
 }
 
 /**
- * Fills an empty object store and sets its branch. Returns the verified snapshot there. Throws what
- * `StartFetch` and `verifyHistory` throw.
+ * Fills an empty object store and sets its branch. Returns the verified snapshot there. Throws
+ * `rolled_back` if the remote lacks the state of the address, and what `StartFetch` and
+ * `verifyHistory` throw.
  */
 export async function cloneFromStart(
   objects: ObjectStore,
-  held: HeldGrant,
+  at: GrantAtRemote,
   options: StartCloneOptions,
 ): Promise<Snapshot> {
-  const snapshot = await fetchInto(objects, held, options)
+  const { held, address } = at
+  const snapshot = await fetchInto(objects, at, options)
   checkGranted(snapshot, held.identity, environmentOf(options).clock())
   const transition = { objects: [], expected: undefined, next: snapshot.head.commit }
   await objects.exclusive(() => objects.commit([transition]))
-  await objects.exchange.addRemote({ name: 'origin', url: options.access.url })
+  await objects.exchange.addRemote({ name: 'origin', url: address.url })
   return snapshot
 }
 
-/** The remote has shown this head: it must contain it from now on, and lacks nothing yet. */
+/**
+ * The remote has shown this head, and with it the state of the address: it must contain the head
+ * from now on, and lacks nothing yet.
+ */
 export async function noteShown(
   options: StorePlaces & StoreEnvironment,
-  storeId: string,
-  url: string,
+  { held, address: { url, state } }: GrantAtRemote,
   { commit: oid, height, record }: Head,
 ): Promise<void> {
   const { clock } = environmentOf(options)
-  const { seenRemotes } = await localFiles(options, storeId)
+  const { seenRemotes } = await localFiles(options, held.storeId)
   await seenRemotes.note('origin', url, { oid, height, record, seenAt: clock() })
+  if (state !== undefined) await seenRemotes.bind('origin', { url, state, isMet: true })
 }
 
 /** The state at the head of the remote. */
 async function fetchInto(
   objects: ObjectStore,
-  held: HeldGrant,
+  { held, address }: GrantAtRemote,
   options: StartCloneOptions,
 ): Promise<Snapshot> {
-  const { access, transfer, signal, progress } = options
+  const { transfer, signal, progress } = options
+  const access = { ...options.access, url: address.url }
   const { storeId, identity } = held
   const fetch = new StartFetch(held, { storeId, identity, access, transfer }, placeOf(objects))
   const files = new GrantedFiles(options)
@@ -112,12 +116,14 @@ async function fetchInto(
     const { epochs } = await fetch.sourceAt(head)
     const source = { objects, storeId, epochs }
     const { snapshot } = await verifyHistory(source, head, { signal, progress })
+    await address.check(keyringRecords(source, head), signal)
     for (const one of seen) {
       if (!(await inSlices(containsRecord(source, head, one)))) throw lacksSeenError()
     }
     return snapshot
   }
-  const { snapshot, start, records, wrapsBytes, startBytes } = await fetch.fetch()
+  const { snapshot, start, records, keyrings, wrapsBytes, startBytes } = await fetch.fetch()
+  await address.check(keyrings, signal)
   const isLacking = ({ height, record }: SeenHead): boolean =>
     height >= start.state.height && !records.has(toHex(record))
   if (seen.some(isLacking)) throw lacksSeenError()

@@ -6,7 +6,8 @@
 import { toHex } from '../../bytes.ts'
 import { assert, hasCode, StoreError } from '../../errors.ts'
 import { parseLinks } from '../../format/commit.ts'
-import type { Start } from '../../format/start.ts'
+import { bringsKeyring } from '../../format/record-rules.ts'
+import { lineOf, type Start } from '../../format/start.ts'
 import type { BoundaryChange, Incoming, ReceivedPack } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { HeldAccess, Identity } from '../../keys/identity.ts'
@@ -63,13 +64,15 @@ export interface NewStart {
   readonly beginning: CloneBeginning
   /** The hashes of the records since then, that one included, in hex. */
   readonly records: ReadonlySet<string>
+  /** The hashes of all keyring records: of the line that the start names, and since then. */
+  readonly keyrings: readonly Uint8Array[]
   readonly start: Start
   /** The wraps and the start as they came. */
   readonly wrapsBytes: Uint8Array
   readonly startBytes: Uint8Array
 }
 
-type VerifiedStart = Pick<NewStart, 'snapshot' | 'epochs' | 'beginning' | 'records'>
+type VerifiedStart = Pick<NewStart, 'snapshot' | 'epochs' | 'beginning' | 'records' | 'keyrings'>
 
 /** More commits than the remote may have got while this was fetched. */
 const SLACK = 16
@@ -176,8 +179,10 @@ export class StartFetch {
       const beginning = await inSlices(begun)
       const before = beginning.snapshot.head
       const records = new Set([toHex(before.record)])
-      const onCommit = ({ hash }: CheckedCommit): void => {
+      const keyrings = [...lineOf(start)]
+      const onCommit = ({ hash, record }: CheckedCommit): void => {
         records.add(toHex(hash))
+        if (bringsKeyring(record.kind)) keyrings.push(hash)
       }
       const snapshot =
         head === before.commit
@@ -186,7 +191,7 @@ export class StartFetch {
       if (snapshot === undefined) return undefined
       // Another line of the store, or an older one: newer changes would be hidden.
       if (!records.has(toHex(start.state.record))) throw lacksStateError()
-      return { snapshot, epochs, beginning, records }
+      return { snapshot, epochs, beginning, records, keyrings }
     } catch (error) {
       if (hasCode(error, 'object_missing')) return undefined
       throw error

@@ -2,7 +2,6 @@
 // the height that is looked for has to be read. Both parents of a merge are followed.
 
 import { equalBytes } from '../../bytes.ts'
-import { isState } from '../../format/address.ts'
 import { parseLinks } from '../../format/commit.ts'
 import { bringsKeyring } from '../../format/record-rules.ts'
 import type { Oid } from '../../git/objects/object.ts'
@@ -76,20 +75,17 @@ export function* findRecord(
 }
 
 /**
- * Whether the history of a head has a keyring record whose hash begins as in an address (FORMAT
- * §1.8). In steps, one for each commit: all are read if the address is as old as the store.
+ * The hashes of the keyring records of a history, the newest first: one for each commit, so that
+ * all are read only if an address (FORMAT §1.8) is as old as the store.
  */
-export function* containsState(
+export function* keyringRecords(
   { objects, storeId, epochs }: RecordSource,
   head: Oid,
-  state: string,
-): Generator<undefined, boolean> {
+): Generator<Uint8Array> {
   for (const { oid, bytes } of ancestorsDownTo(objects, head, 0)) {
     const { record, hash } = decodeCommit(storeId, epochs, oid, bytes)
-    if (isState(state, bringsKeyring(record.kind) ? hash : record.keyring)) return true
-    yield
+    yield bringsKeyring(record.kind) ? hash : record.keyring
   }
-  return false
 }
 
 /** Whether a commit is the head or one of its ancestors. In steps, one for each commit. */

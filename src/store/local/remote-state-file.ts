@@ -51,6 +51,15 @@ interface LeftEntry {
   readonly head: { readonly height: number; readonly record: string }
 }
 
+/** The state of the store that the address of a remote named when a user gave it (FORMAT §1.8). */
+export interface BoundState {
+  readonly url: string
+  /** 32 hex digits. */
+  readonly state: string
+  /** Whether the history here has had it since. */
+  readonly isMet: boolean
+}
+
 interface SeenFile {
   readonly version: 1
   readonly remotes: Readonly<Record<string, StoredRemote>>
@@ -73,6 +82,8 @@ interface SeenFile {
   readonly refused?: readonly RefusedEntry[] | undefined
   /** By the name of the remote. */
   readonly ignoredRefs?: Readonly<Record<string, ToldRefs>> | undefined
+  /** By the name of a remote. */
+  readonly bound?: Readonly<Record<string, BoundState>> | undefined
   /** The only remote, and the head that it shows, once this clone has begun anew from there. */
   readonly anew?: { readonly name: string; readonly entry: StoredRemote } | undefined
 }
@@ -320,6 +331,29 @@ export class RemoteStateFile {
       const { [name]: _, ...others } = file.ignoredRefs ?? {}
       const ignoredRefs = count === 0 ? others : { ...others, [name]: { url, count } }
       return { ...file, ignoredRefs }
+    })
+  }
+
+  /** The state that the address of a remote has named; undefined if it had another URL. */
+  async findBound(name: string, url: string): Promise<BoundState | undefined> {
+    const bound = (await this.#read()).bound?.[name]
+    return bound?.url === url ? bound : undefined
+  }
+
+  /** Notes it, or forgets what an earlier address has named. Call under the writer lock. */
+  bind(name: string, bound: BoundState | undefined): Promise<void> {
+    return this.#change((file) => {
+      const { [name]: _, ...others } = file.bound ?? {}
+      return { ...file, bound: bound === undefined ? others : { ...others, [name]: bound } }
+    })
+  }
+
+  /** Notes that the history here has that state, unless another address was given since. */
+  noteMet(name: string, { url, state }: BoundState): Promise<void> {
+    return this.#change((file) => {
+      const now = file.bound?.[name]
+      if (now?.url !== url || now.state !== state) return file
+      return { ...file, bound: { ...file.bound, [name]: { url, state, isMet: true } } }
     })
   }
 

@@ -11,6 +11,7 @@ import type { NewObject, Oid } from '../../git/objects/object.ts'
 import { inSlices, TimeSlice } from '../../time-slice.ts'
 import { decodeAt } from '../access/post-revocation.ts'
 import { planChanges } from '../changes/changes.ts'
+import { findBound } from '../clone/bound-address.ts'
 import { beginsElsewhereError } from '../clone/fetch-all.ts'
 import { type NewStart, StartFetch } from '../clone/start-fetch.ts'
 import type { Author } from '../commits/commit-context.ts'
@@ -70,6 +71,7 @@ export async function beginAnew(
     const { snapshot } = fetched
     const redacted = await session.reading((ours) => newlyRedacted(ours, snapshot))
     if (redacted.size === 0) throw refusal
+    await (await findBound(session, peer.remote))?.check(fetched.keyrings, peer.options.signal)
     clone.granted.check(snapshot, session.identity, session.clock.now())
     await session.planning(async () => {
       checkContains(session, await session.historyNow(peer.options), clone, fetched)

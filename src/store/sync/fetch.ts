@@ -12,6 +12,8 @@ import { inSlices } from '../../time-slice.ts'
 import { connectFetch } from '../../transport/fetch.ts'
 import type { FetchConnection, FetchRequest } from '../../transport/remote-access.ts'
 import { decodeAt } from '../access/post-revocation.ts'
+import { findUnmet } from '../clone/bound-address.ts'
+import { lacksStateError } from '../clone/remote-address.ts'
 import { containsCommit, firstParents } from '../commits/ancestors.ts'
 import { readCommitBytes } from '../commits/decoded-commit.ts'
 import type { History } from '../history/history.ts'
@@ -29,6 +31,7 @@ import {
   containsSeen,
   findRefusal,
   knownContainsSeen,
+  newKeyrings,
   rolledBackError,
   successorContains,
   verifyRemoteHead,
@@ -260,7 +263,10 @@ export async function verifyFetched(
 ): Promise<FetchVerdict> {
   const { session, options } = peer
   const successor = await findSuccessor(peer, fetched)
-  if (successor !== undefined) return { kind: 'accepted', theirs: successor }
+  // A head that lacks the state that the address names is refused below.
+  if (successor !== undefined && !(await lacksState(peer, successor))) {
+    return { kind: 'accepted', theirs: successor }
+  }
   const history = await session.loadHistory(options)
   try {
     return await verifyCompletely(peer, history, fetched, merged)
@@ -385,12 +391,19 @@ async function verifyCompletely(
   }
 }
 
+/** Whether neither this clone nor the head has the state that the remote's address names. */
+async function lacksState({ session, remote, options }: Peer, theirs: RemoteHead) {
+  const address = await findUnmet(session, remote, options)
+  return address !== undefined && !(await address.isMetBy(newKeyrings(session, theirs)))
+}
+
 async function verifyOnce(
-  { session, options }: Peer,
+  peer: Peer,
   history: History,
   { head, seen, incoming }: FetchedHead,
   merged: Snapshot | undefined,
 ): Promise<FetchVerdict> {
+  const { session, options } = peer
   const expected = options.repair === true ? undefined : seen
   const known = findKnown(incoming, history, head)
   if (known !== undefined) {
@@ -403,7 +416,9 @@ async function verifyOnce(
   const how = { ...options, wasShown: seen !== undefined, merged }
   const theirs = await verifyRemoteHead({ session, objects: incoming }, history, head, how)
   const isFresh = expected === undefined || (await containsSeen(session, history, theirs, expected))
-  const refusal = isFresh ? undefined : await findRefusal(session, theirs, options)
+  const refusal =
+    (isFresh ? undefined : await findRefusal(session, theirs, options)) ??
+    ((await lacksState(peer, theirs)) ? lacksStateError() : undefined)
   if (refusal === undefined) return { kind: 'accepted', theirs }
   await eraseRejected(session, incoming, theirs, options)
   throw refusal

@@ -5,12 +5,13 @@ import type { WorkOptions } from '../../async.ts'
 import { compareBytes, toHex } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { decodeKeyring } from '../../format/keyring.ts'
+import { bringsKeyring } from '../../format/record-rules.ts'
 import { zeroId } from '../../format/record.ts'
 import type { Start } from '../../format/start.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { inSlices } from '../../time-slice.ts'
 import { openHeadKeyring, readHeadKeyring } from '../access/authority.ts'
-import { areLostCommitsLate, meetingOf } from '../access/post-revocation.ts'
+import { areLostCommitsLate, decodeAt, meetingOf } from '../access/post-revocation.ts'
 import { readForeignStoreId } from '../clone/clone-remote.ts'
 import { containsCommit, containsRecord } from '../commits/ancestors.ts'
 import type { Epochs } from '../commits/decoded-commit.ts'
@@ -256,6 +257,16 @@ export async function findRefusal(
   const { isConflict } = await meetingOf(source, tips, divergence, signal)
   if (!isConflict) return rolledBackError()
   return takeTheirs === true ? undefined : keyringConflictError(source, divergence, true)
+}
+
+/** The hashes of the keyring records that a verified head has and our history lacks. */
+export function* newKeyrings(session: StoreSession, theirs: RemoteHead): Generator<Uint8Array> {
+  yield theirs.snapshot.keyring.record
+  const source = sourceWith(session, theirs)
+  for (const oid of theirs.records.values()) {
+    const { record, hash } = decodeAt(source, oid)
+    if (bringsKeyring(record.kind)) yield hash
+  }
 }
 
 export function rolledBackError(): StoreError {

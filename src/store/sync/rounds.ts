@@ -8,6 +8,8 @@ import type { Incoming } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { isOwner } from '../access/lateness.ts'
 import { decodeAt, findLateHead, type LateHead } from '../access/post-revocation.ts'
+import { findUnmet } from '../clone/bound-address.ts'
+import { lacksStateError } from '../clone/remote-address.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { type Conflict, findConflicts } from '../history/conflicts.ts'
 import type { History, HistorySource } from '../history/history.ts'
@@ -167,6 +169,11 @@ async function receive(
   }
 }
 
+/** Throws `rolled_back` if this clone lacks the state that the remote's address names. */
+async function checkHasState({ session, remote, options }: Peer): Promise<void> {
+  if ((await findUnmet(session, remote, options)) !== undefined) throw lacksStateError()
+}
+
 interface Adopting {
   readonly sender: Sender
   readonly author: Author
@@ -181,6 +188,7 @@ async function adoptFetched(
   { sender, author, merged, mark }: Adopting,
 ): Promise<Received> {
   const nothing = { bytes: 0, reconciled: nothingMoved, late: [], merged: undefined }
+  if (fetched.kind !== 'fetched') await checkHasState(peer)
   if (fetched.kind === 'empty') return { ...nothing, head: undefined }
   if (fetched.kind === 'seen') return { ...nothing, head: fetched.head }
   if (fetched.kind === 'ours') {
@@ -202,6 +210,7 @@ async function adoptFetched(
     return { ...adopted, head, bytes }
   }
   if (verified.kind !== 'accepted') {
+    await checkHasState(peer)
     await settle(peer, verified.kind === 'known' ? verified.head : undefined, mark)
     return { ...nothing, head, bytes }
   }

@@ -13,6 +13,7 @@ import type { Oid } from '../../git/objects/object.ts'
 import { inSlices } from '../../time-slice.ts'
 import type { RemoteOptions } from '../../transport/remote-access.ts'
 import type { Applied } from '../changes/apply.ts'
+import { findUnmet } from '../clone/bound-address.ts'
 import { containsRecord } from '../commits/ancestors.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { type Device, listDevices } from '../devices/devices.ts'
@@ -205,14 +206,17 @@ async function settleMembers(
 }
 
 async function moveBoth(peer: Peer, author: Author): Promise<Moved> {
+  const { session, remote, options } = peer
   const sender = new Sender(peer)
-  const sent = peer.options.only === 'pull' ? undefined : await sender.sendWithoutFetch()
+  const unmet = await findUnmet(session, remote, options)
+  const mayOnlySend = options.only !== 'pull' && unmet === undefined
+  const sent = mayOnlySend ? await sender.sendWithoutFetch() : undefined
   if (sent !== undefined) return { ...nothingTaken, sent }
   // Imported here: loading the verifier and the merge takes about as long as pushing a change.
   const { receiveAndSend } = await import('./rounds.ts')
-  if (peer.session.beginning !== undefined) {
+  if (session.beginning !== undefined) {
     const { mendStartOf } = await import('../clone/mend-start.ts')
-    await mendStartOf(peer.session, accessOf(peer))
+    await mendStartOf(session, accessOf(peer))
   }
   return receiveAndSend(peer, sender, author)
 }

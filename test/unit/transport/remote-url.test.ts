@@ -51,6 +51,7 @@ describe('parseRemoteUrl refuses', () => {
     [`/a#memstore_${'0'.repeat(26)}`, 'a store id'],
     [`git@host:a#memstore_${'0'.repeat(26)}`, 'a store id'],
     ['file:///a#memstore_', 'a store id'],
+    [`/a#memstore_${'0'.repeat(26)}+${'0'.repeat(26)}`, 'a store id'],
     ['http://host.example/a', 'https://'],
     ['http://127.0.0.1.example/a', 'https://'],
     ['https://', 'not a URL'],

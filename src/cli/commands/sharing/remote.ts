@@ -2,8 +2,10 @@
 // shows too. All but the choice for members need no keys: they work for an auditor, and if the
 // store does not open.
 
-import { hasCode } from '../../../errors.ts'
+import { hasCode, StoreError } from '../../../errors.ts'
 import type { Remote } from '../../../git/exchange.ts'
+import { findIdentity } from '../../../home/identity-file.ts'
+import type { Identity } from '../../../keys/identity.ts'
 import { pageJson, type Wire } from '../../../operations/wire.ts'
 import { addRemote, addRemoteTo, listRemotes, removeRemote } from '../../../store/clone-remotes.ts'
 import {
@@ -13,7 +15,8 @@ import {
   type Context,
   type Input,
 } from '../../call/command.ts'
-import { checkIsDirectory, isShared, withStore } from '../../store/open-store.ts'
+import type { Environment } from '../../call/environment.ts'
+import { checkIsDirectory, getIdentity, isShared, withStore } from '../../store/open-store.ts'
 import { inkOf } from '../../terminal/ink.ts'
 import { unknownRemoteHint } from '../../text/remote-failure.ts'
 import { tableText } from '../../text/table.ts'
@@ -26,7 +29,8 @@ export const commands: readonly Command[] = [
     notes: [
       'The url is https://…, ssh://…, user@host:path, file://… or an absolute path. If ' +
         '#memstore_… follows, as for `join`, it must be the id of this store. No remote is ' +
-        'contacted.',
+        'contacted. If #memstore_…+… follows, which needs the identity file, syncs with this ' +
+        'remote are refused until it or this clone has the state that it names.',
       'Of the settings of git, those of credentials, `core.sshCommand`, `http.sslCAInfo`, ' +
         '`http.sslCAPath` and `http.proxy` hold. These have no effect: `url.<base>.insteadOf` ' +
         'and `pushInsteadOf`, `http.extraHeader`, `http.sslVerify`, `http.sslCert`, ' +
@@ -108,6 +112,16 @@ function remoteJson({ name, url }: { readonly name: string; readonly url: string
   return { type: 'remote', name, url }
 }
 
+/** A remote can be added without keys, and if they are damaged. */
+function findIdentityIfAny(environment: Environment): Identity | undefined {
+  try {
+    return environment.grant === undefined ? findIdentity(environment) : undefined
+  } catch (error) {
+    if (error instanceof StoreError) return undefined
+    throw error
+  }
+}
+
 interface NamedRemotes {
   readonly add: (name: string, address: string) => Promise<Remote>
   readonly list: () => Promise<readonly Remote[]>
@@ -126,10 +140,16 @@ function withRemotes<T>(context: Context, work: (remotes: NamedRemotes) => Promi
       }),
     )
   }
-  const { storeDirectory: directory } = environment
+  const { storeDirectory: directory, stateDirectory } = environment
   checkIsDirectory(directory)
+  const places = {
+    directory,
+    stateDirectory,
+    findIdentity: (isNeeded: boolean) =>
+      isNeeded ? getIdentity(environment) : findIdentityIfAny(environment),
+  }
   return work({
-    add: (name, address) => addRemote(directory, name, address),
+    add: (name, address) => addRemote(places, name, address),
     list: () => listRemotes(directory),
     remove: (name) => removeRemote(directory, name),
   })

@@ -80,3 +80,19 @@ test('the number of ignored refs is of one remote at one address', async () => {
   await ours.noteIgnoredRefs(name, url, 0)
   expect(await theirs.ignoredRefs(name, url)).toBe(0)
 })
+
+test('a state binds the remote at its address, and is met for that state alone', async () => {
+  const [name, url] = place
+  const [first, second] = ['01'.repeat(16), '02'.repeat(16)]
+  await ours.bind(name, { url, state: first, isMet: false })
+  expect(await theirs.findBound(name, url)).toEqual({ url, state: first, isMet: false })
+  expect(await theirs.findBound(name, `${url}/other`)).toBeUndefined()
+  await theirs.bind(name, { url, state: second, isMet: false })
+  // A sync that began before.
+  await ours.noteMet(name, { url, state: first, isMet: false })
+  expect(await ours.findBound(name, url)).toEqual({ url, state: second, isMet: false })
+  await ours.noteMet(name, { url, state: second, isMet: false })
+  expect((await theirs.findBound(name, url))?.isMet).toBe(true)
+  await theirs.bind(name, undefined)
+  expect(await ours.findBound(name, url)).toBeUndefined()
+})

@@ -3,6 +3,7 @@
 
 import type { WorkOptions } from '../async.ts'
 import { StoreError } from '../errors.ts'
+import { formatStateOf } from '../format/address.ts'
 import type { GrantRole } from '../format/change-record.ts'
 import { hasForbidden, hasSpaceAtEnd } from '../format/characters.ts'
 import { formatId, parseId } from '../format/id.ts'
@@ -76,7 +77,10 @@ export interface GrantGiven {
   readonly role: GrantRole
   readonly label: string
   readonly expiresAt: number
-  /** The address of the remote, from which the holder begins. */
+  /**
+   * The address that the holder begins from: it names the store and its newest state, so that a
+   * remote which shows an older one is refused.
+   */
   readonly url: string
 }
 
@@ -126,7 +130,8 @@ export class GrantWriter {
       throw error
     }
     const { role, label } = terms
-    return { ...begun, role, label, url }
+    const state = await session.reading(({ keyring }) => keyring.record)
+    return { ...begun, role, label, url: `${url}#${formatStateOf(session.storeId, state)}` }
   }
 
   /**

@@ -1,13 +1,14 @@
 // Grants on the command line: giving, listing and ending them, selecting by them, what the host
 // allows, and what `status` and `sync` tell about them.
 
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { grantKeysOf, parseGrant } from '../../src/keys/wraps.ts'
 import { bareRemote } from '../support/clones.ts'
 import { startGitServer } from '../support/git-server.ts'
 import { git } from '../support/temporary.ts'
-import { type Home, newHomeWithStore } from './cli-process.ts'
+import { type Home, newHome, newHomeWithStore } from './cli-process.ts'
 
 async function homeWithRemote(): Promise<{ readonly home: Home; readonly remote: string }> {
   const home = await newHomeWithStore()
@@ -26,7 +27,9 @@ test('grant give shows the text once, with the variables of its holder', async (
   const given = await home.call(['grant', 'give', '--label', 'nightly', '--for', '30h'])
   expect(given.exitCode).toBe(0)
   expect(given.stdout).toMatch(/^Gave the grant nightly \(dev_\w{26}\) as writer, until \S+\n/)
-  expect(given.stdout).toContain(`  GITLOCKET_REMOTE=${remote}\n`)
+  // The newest state, quoted for a shell.
+  const { address } = await home.json('status')
+  expect(given.stdout).toContain(`  GITLOCKET_REMOTE='${remote}#${String(address)}'\n`)
   const text = /^ {2}GITLOCKET_GRANT=(GLKG1-\w{160})$/m.exec(given.stdout)?.[1] ?? ''
   expect(given.stderr).toContain('gitlocket serve --sync')
   const { name } = parseGrant(text)
@@ -39,6 +42,35 @@ test('grant give shows the text once, with the variables of its holder', async (
   expect(JSON.parse(others.stdout).data).toMatchObject([
     { type: 'grant', label: 'nightly', role: 'writer', this_device: true, status: 'active' },
   ])
+})
+
+test('the two lines of grant give open the store in a shell, and refuse an older one', async () => {
+  const { home, remote } = await homeWithRemote()
+  await home.ok('create', 'notes.md', '--text', 'first')
+  const { stdout } = await home.call(['grant', 'give', '--for', '2h'])
+  const lines = stdout.split('\n').filter((line) => line.startsWith('  GITLOCKET_'))
+  const script = `${lines.join('\n')}\nprintf '%s\\n%s' "$GITLOCKET_REMOTE" "$GITLOCKET_GRANT"`
+  const shown = execFileSync('sh', ['-c', script], { encoding: 'utf8' })
+  const [url = '', grant = ''] = shown.split('\n')
+  expect(url).toMatch(/^\/.*#memstore_\w{26}\+\w{26}$/)
+  const holder = newHome()
+  Object.assign(holder.variables, { GITLOCKET_GRANT: grant, GITLOCKET_REMOTE: url })
+  expect(await holder.ok('cat', 'notes.md')).toBe('first')
+  // The host puts everything back that new keys have replaced.
+  const before = git(['for-each-ref', '--format=update %(refname) %(objectname)'], remote)
+  await home.ok('key', 'rotate')
+  const { remote: newest } = await home.json('grant', 'give')
+  expect(newest).not.toBe(url)
+  git(['update-ref', '--stdin'], remote, before)
+  for (const full of ['0', '1']) {
+    const late = newHome()
+    const variables = { GITLOCKET_REMOTE: String(newest), GITLOCKET_FULL: full }
+    Object.assign(late.variables, holder.variables, variables)
+    const refused = await late.call(['ls'])
+    expect([refused.exitCode, refused.stdout]).toEqual([12, ''])
+    expect(refused.stderr).toContain('does not have the state of the store that the address names')
+    expect(refused.stderr).toContain('Compare GITLOCKET_REMOTE')
+  }
 })
 
 test('grant list and status show grants, and grant end ends them by label, id or all', async () => {
@@ -106,7 +138,9 @@ test('over http, start and wraps have a ref each until the end', async () => {
   const { url } = await startGitServer({ repository: remote })
   await home.ok('remote', 'add', 'host', url)
   const given = await home.run(['grant', 'give', '--remote', 'host', '--json'])
-  expect(JSON.parse(given.stdout)).toMatchObject({ type: 'grant', remote: url })
+  const { address } = await home.json('status')
+  const found = { type: 'grant', remote: `${url}#${String(address)}` }
+  expect(JSON.parse(given.stdout)).toMatchObject(found)
   expect(refsOf(remote)).toHaveLength(2)
   const ended = await home.run(['grant', 'end', '--all', '--json'])
   expect(JSON.parse(ended.stdout)).toMatchObject({ type: 'grants_ended', pending: null })

@@ -32,7 +32,7 @@ async function lend(url: string, ...options: readonly string[]): Promise<Lent> {
   await granter.ok('create', 'notes.md', '--text', 'from the laptop')
   await granter.ok('remote', 'add', 'origin', url)
   const given = await granter.run(['grant', 'give', '--label', 'ci', ...options])
-  const lines = given.stdout.matchAll(/^ {2}(GITLOCKET_\w+)=(.+)$/gm)
+  const lines = given.stdout.matchAll(/^ {2}(GITLOCKET_\w+)='?(.+?)'?$/gm)
   const variables = Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value]))
   return { granter, variables }
 }

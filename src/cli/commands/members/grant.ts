@@ -123,7 +123,7 @@ function givenAnswer(context: Context, given: GrantGiven): Answer {
       '',
       'Shown this once, for the environment of its holder:',
       '',
-      `  GITLOCKET_REMOTE=${visible(url)}`,
+      `  GITLOCKET_REMOTE=${quoted(visible(url))}`,
       `  GITLOCKET_GRANT=${text}`,
       '',
     ].join('\n'),
@@ -133,6 +133,11 @@ function givenAnswer(context: Context, given: GrantGiven): Answer {
       '`gitlocket serve --sync` or an hourly `gitlocket sync`. Without them holders can begin ' +
       `until ${until} unless something is redacted, or keys change, before that`,
   }
+}
+
+/** For a shell: an address has a `#`. */
+function quoted(address: string): string {
+  return `'${address.replaceAll("'", `'\\''`)}'`
 }
 
 function remotelessError(): CommandError {

@@ -53,7 +53,8 @@ function paths(start: Start | undefined): readonly string[] {
 
 test('the holder of a text finds a start of the head that the remote shows', async () => {
   const given = await clone.store.as(author).grants.give({ label: 'nightly' })
-  expect(given).toMatchObject({ role: 'writer', label: 'nightly', url: remote })
+  expect(given).toMatchObject({ role: 'writer', label: 'nightly' })
+  expect(given.url).toBe(`${remote}#${(await clone.store.status()).address}`)
   expect(given.expiresAt).toBe(now + 8 * HOUR)
   const start = open(given.text)
   expect(paths(start)).toEqual(['/a.md'])

@@ -15,11 +15,11 @@ describe('the list of mutants', () => {
     expect(edits.some(({ file }) => file === 'src/disk/file-sweep.ts')).toBe(true)
   })
 
-  test('names test files that exist, in at most 155 entries', () => {
+  test('names test files that exist, in at most 160 entries', () => {
     const lists = Object.values(areas)
     const files = lists.flatMap((list) => Object.keys(list))
     expect(files.filter((file) => !existsSync(new URL(file, import.meta.url)))).toEqual([])
-    expect(lists.flatMap((list) => Object.values(list).flat()).length).toBeLessThanOrEqual(155)
+    expect(lists.flatMap((list) => Object.values(list).flat()).length).toBeLessThanOrEqual(160)
   })
 })
 

@@ -41,7 +41,7 @@ export const grants: MutantList = {
       'T79 record_device: a change by a holder whose grant was begun again apart from an end',
     ),
     never(
-      '#grantsAfter',
+      'grantsAfter',
       '!mayGive(keyring.directory, granter)',
       'T79 record_device: a change by a holder whose granter was lowered and raised',
     ),

@@ -22,7 +22,7 @@ export type {
 } from './errors.ts'
 export { formatDeviceCard } from './format/device-card.ts'
 export type { DeviceKeys } from './format/device-keys.ts'
-export type { AdmittedBy, Role } from './format/directory.ts'
+export type { AdmittedBy, Givers, Role } from './format/directory.ts'
 export type {
   Actor,
   ActorType,
@@ -90,8 +90,10 @@ export type {
   KeysRotated,
   RecoveryKeyMade,
   RecoveryKeyOptions,
+  RightsChanged,
   SecretsReplaced,
 } from './store/devices/device-changes.ts'
+export type { EndingGrant } from './store/devices/ending-grants.ts'
 export type { Device, DeviceEvent } from './store/devices/devices.ts'
 export { secretGuard } from './store/guard/guard.ts'
 export type { ContentGuard, Finding } from './store/guard/guard.ts'
@@ -111,6 +113,7 @@ export type {
   GrantsEnded,
   GrantWriter,
   OnlineOptions,
+  RightsChange,
   StoreGrants,
 } from './store/store-grants.ts'
 export type { HostCheck } from './store/grants/check-host.ts'

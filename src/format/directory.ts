@@ -112,6 +112,7 @@ export interface Directory {
 
 const VERSION = 1
 const HASH_LABEL = label('GLK1/directory/v1')
+const allGivers = ['owners and writers', 'owners'] as const satisfies readonly Givers[]
 const giverNumbers: Readonly<Record<Givers, number>> = { 'owners and writers': 1, owners: 2 }
 const recoveryTypes = { passphrase: 2, recovery: 3 } as const
 
@@ -120,6 +121,13 @@ export function checkRole(role: string): Role {
   const found = roles.find((name) => name === role)
   if (found !== undefined) return found
   throw new StoreError('invalid_input', `A role is one of ${roles.join(', ')}`)
+}
+
+/** Checks who may give grants, from user input. Throws `invalid_input`. */
+export function checkGivers(givers: string): Givers {
+  const found = allGivers.find((name) => name === givers)
+  if (found !== undefined) return found
+  throw new StoreError('invalid_input', `Those who give grants are one of: ${allGivers.join(', ')}`)
 }
 
 export function encodeDirectory(directory: Directory): Uint8Array {
@@ -189,9 +197,7 @@ export function decodeDirectory(padded: Uint8Array): Directory {
 
 function readGivers(reader: ByteReader): Givers {
   const number = reader.u8()
-  const givers = (['owners and writers', 'owners'] as const).find(
-    (one) => giverNumbers[one] === number,
-  )
+  const givers = allGivers.find((one) => giverNumbers[one] === number)
   if (givers === undefined || reader.u8() !== 0) {
     throw malformed('the devices that may give grants are unknown')
   }

@@ -18,6 +18,7 @@ import {
   directoryHash,
   findDevice,
   findRemoved,
+  type Givers,
   type RecoveryEntry,
   type Role,
 } from '../format/directory.ts'
@@ -103,10 +104,28 @@ export function withQuota(seed: string, before: Directory, quota: number): Direc
   return nextDirectory(seed, before, { quota })
 }
 
-/** Changes of devices in a new epoch; ids are hex digits. */
-export interface DeviceChanges {
+/** Changes of rights in a new epoch; ids are hex digits. */
+export interface RightsChanges {
   readonly removed?: readonly string[]
   readonly roles?: ReadonlyMap<string, Role>
+  readonly givers?: Givers
+}
+
+/** The devices and rights after these changes, in a directory that is never written. */
+export function withRights(
+  before: Directory,
+  { removed = [], roles = new Map(), givers = before.givers }: RightsChanges,
+): Directory {
+  const devices = before.devices
+    .filter(({ deviceId }) => !removed.includes(deviceId))
+    .map((device): DeviceEntry => {
+      return Object.assign({}, device, { role: roles.get(device.deviceId) ?? device.role })
+    })
+  return { ...before, devices, givers }
+}
+
+/** Changes of devices in a new epoch; ids are hex digits. */
+export interface DeviceChanges extends RightsChanges {
   readonly names?: ReadonlyMap<string, string>
   /** As another directory has them. */
   readonly added?: readonly DeviceEntry[]
@@ -119,22 +138,21 @@ export interface DeviceChanges {
 export function withChanges(
   seed: string,
   before: Directory,
-  { removed = [], roles = new Map(), names = new Map(), added = [] }: DeviceChanges,
+  changes: DeviceChanges,
   recovery: readonly RecoveryEntry[],
   lastRecordOf: (deviceId: string) => LastRecord | undefined,
 ): Directory {
+  const { removed = [], roles = new Map(), names = new Map(), added = [] } = changes
   for (const id of [...removed, ...roles.keys(), ...names.keys()]) checkActive(before, id)
   for (const one of added) checkCanJoin(before, one)
   for (const name of [...names.values(), ...added.map((one) => one.name)]) checkNewDeviceName(name)
   const number = before.number + 1
-  const kept = before.devices
-    .filter(({ deviceId }) => !removed.includes(deviceId))
-    .map((device): DeviceEntry => {
-      const { deviceId, role, name } = device
-      const changed = { role: roles.get(deviceId) ?? role, name: names.get(deviceId) ?? name }
-      return Object.assign({}, device, changed)
-    })
-  const devices = [...kept, ...added.map((one) => ({ ...one, ...byOwner, added: number }))]
+  const rights = withRights(before, changes)
+  const kept = rights.devices.map((device): DeviceEntry => {
+    return Object.assign({}, device, { name: names.get(device.deviceId) ?? device.name })
+  })
+  const fresh = added.map((one) => Object.assign({}, one, byOwner, { added: number }))
+  const devices = [...kept, ...fresh]
   if (!devices.some(({ role }) => role === 'owner')) {
     throw new StoreError('invalid_input', 'The last owner of a store must remain an owner')
   }
@@ -146,6 +164,7 @@ export function withChanges(
     devices: devices.toSorted(byDeviceId),
     removed: [...before.removed, ...removals].toSorted(byDeviceId),
     recovery: recovery.toSorted(bySlotId),
+    givers: rights.givers,
   })
 }
 

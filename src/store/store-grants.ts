@@ -6,6 +6,7 @@ import { StoreError } from '../errors.ts'
 import { formatStateOf } from '../format/address.ts'
 import type { GrantRole } from '../format/change-record.ts'
 import { hasForbidden, hasSpaceAtEnd } from '../format/characters.ts'
+import { checkGivers, checkRole, type Givers, type Role } from '../format/directory.ts'
 import { formatId, parseId } from '../format/id.ts'
 import {
   grantLabelCharactersMax,
@@ -16,12 +17,13 @@ import {
 } from '../limits.ts'
 import type { RemoteOptions } from '../transport/remote-access.ts'
 import type { Author } from './commits/commit-context.ts'
+import { type EndingGrant, endingGrants } from './devices/ending-grants.ts'
 import type { HostCheck } from './grants/check-host.ts'
 import type { Grant } from './grants/grants.ts'
 import type { GrantsSurvey } from './grants/survey.ts'
 import type { History } from './history/history.ts'
 import { readConsistently } from './history/read-consistently.ts'
-import { checkOptions } from './request-check.ts'
+import { checkDeviceIds, checkOptions } from './request-check.ts'
 import type { StoreSession } from './session/session.ts'
 import { chooseRemote, type SyncReport } from './sync/report.ts'
 
@@ -42,6 +44,17 @@ export class StoreGrants {
     return readConsistently(this.#session, list, checked)
   }
 
+  /** The grants that a change of rights would end, as far as this clone knows, oldest first. */
+  async endedBy(change: RightsChange): Promise<readonly EndingGrant[]> {
+    const { removed = [], roles = new Map(), givers } = checkOptions(change)
+    const changes = {
+      removed: checkDeviceIds(removed).map((id) => parseId('device', id)),
+      roles: new Map(Array.from(roles, ([id, role]) => [parseId('device', id), checkRole(role)])),
+      ...(givers !== undefined && { givers: checkGivers(givers) }),
+    }
+    return this.#session.planning(() => endingGrants(this.#session, changes))
+  }
+
   /** @internal What holders of this device's grants would miss; undefined without grants. */
   async survey(access: RemoteOptions): Promise<GrantsSurvey | undefined> {
     const { identity } = this.#session
@@ -50,6 +63,13 @@ export class StoreGrants {
     const { surveyGrants } = await import('./grants/survey.ts')
     return surveyGrants(this.#session, access)
   }
+}
+
+/** Devices, `dev_…`, that are removed, the new roles of others, and who may give grants. */
+export interface RightsChange {
+  readonly removed?: readonly string[] | undefined
+  readonly roles?: ReadonlyMap<string, Role> | undefined
+  readonly givers?: Givers | undefined
 }
 
 /** How to reach the remote. */

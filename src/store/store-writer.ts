@@ -7,6 +7,7 @@ import { checkNewDeviceName } from '../format/device-name.ts'
 import type { Role } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
 import { ChangeWriter } from './change-writer.ts'
+import { changesOnline } from './changes-online.ts'
 import type { Applied } from './changes/apply.ts'
 import { expire, type Expiry, type ExpiryRule } from './changes/retention.ts'
 import type { Author } from './commits/commit-context.ts'
@@ -26,6 +27,7 @@ import {
   type RecoveryKeyOptions,
   removeDevices,
   resealAll,
+  type RightsChanged,
   rotateKeys,
   type SecretsReplaced,
 } from './devices/device-changes.ts'
@@ -183,20 +185,24 @@ export class DeviceWriter {
     )
   }
 
-  /** Gives a device, `dev_…`, another role. A new epoch begins. */
+  /**
+   * Gives a device, `dev_…`, another role. A new epoch begins. If the device may give no grants any
+   * more, its grants end for good (`grants.endedBy`).
+   */
   async changeRole(
     deviceId: string,
     role: Role,
     options: MemberOptions = {},
-  ): Promise<KeysChanged & MembersChanged> {
+  ): Promise<RightsChanged & MembersChanged> {
     const id = checkText(deviceId, 'A device id')
     return this.#change(options, () => changeRole(this.#session, id, role, this.#author))
   }
 
   /**
    * Takes the access of devices, `dev_…`, for good: a new epoch begins, and they open nothing that
-   * is written from then on (FORMAT §7.3). Their users may know the passphrase and recovery
-   * keys, with which another device joins: `replaced` replaces those in the same commit.
+   * is written from then on (FORMAT §7.3). Their grants end with them. Their users may know the
+   * passphrase and recovery keys, with which another device joins: `replaced` replaces those in the
+   * same commit.
    */
   async remove(
     deviceIds: readonly string[],
@@ -300,6 +306,7 @@ const nothingRemoved: DevicesRemoved & MembersChanged = {
   commit: undefined,
   versionIds: [],
   residualAccess: undefined,
+  endsGrants: [],
   knownSecrets: { passphrases: 0, recoveryKeys: 0 },
   recoveryKey: undefined,
   pending: undefined,
@@ -311,21 +318,6 @@ async function noteRemovals(
 ): Promise<void> {
   const { objects, seenRemotes } = session
   await session.planning(() => objects.exclusive(() => seenRemotes.noteRemovals(change)))
-}
-
-/** Makes changes of members or keys between a sync and a push, if the store has a remote. */
-function changesOnline(session: StoreSession, author: Author) {
-  return async <T extends Applied>(
-    options: MemberOptions,
-    change: () => Promise<T>,
-  ): Promise<T & MembersChanged> => {
-    const { access, only, signal, alone } = checkOptions(options)
-    if (alone === true || session.objects.exchange.remotes().length === 0) {
-      return { ...(await change()), pending: undefined }
-    }
-    const { changeMembers } = await import('./sync/sync.ts')
-    return changeMembers(session, author, { access, only, signal }, change)
-  }
 }
 
 export class SettingsWriter {

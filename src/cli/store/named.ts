@@ -62,7 +62,8 @@ export function resolveGrant(grants: readonly Grant[], typed: string): Grant {
   return found
 }
 
-function isLive({ status }: Grant): boolean {
+/** Whether no record has ended it. */
+export function isLive({ status }: Grant): boolean {
   return status === 'active' || status === 'expired'
 }
 

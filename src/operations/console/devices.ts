@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import type { SecretsReplaced } from '../../store/devices/device-changes.ts'
+import type { EndingGrant } from '../../store/devices/ending-grants.ts'
 import type { ListedDevice } from '../../store/report/access-events.ts'
 import { managing, reading, short } from './operation.ts'
 
@@ -15,6 +16,19 @@ export const devicesOperations = {
     {},
     async ({ store, work }): Promise<{ readonly devices: readonly ListedDevice[] }> => ({
       devices: await store.devices.list(work),
+    }),
+  ),
+
+  /** The grants that a removal, or else a new role, would end. */
+  'devices.endsGrants': reading(
+    { deviceId: short, role: role.optional() },
+    async (
+      { store },
+      { deviceId, role: given },
+    ): Promise<{ readonly grants: readonly EndingGrant[] }> => ({
+      grants: await store.grants.endedBy(
+        given === undefined ? { removed: [deviceId] } : { roles: new Map([[deviceId, given]]) },
+      ),
     }),
   ),
 
@@ -37,8 +51,9 @@ export const devicesOperations = {
     'the change of roles',
     { deviceId: short, role },
     async ({ writer, remoteAccess: access }, { deviceId, role: given }) => {
-      const { commit, pending } = await writer().devices.changeRole(deviceId, given, { access })
-      return { commit, pending: pending?.message }
+      const changed = await writer().devices.changeRole(deviceId, given, { access })
+      const { commit, pending, endsGrants } = changed
+      return { commit, endsGrants, pending: pending?.message }
     },
   ),
 
@@ -68,6 +83,7 @@ export const devicesOperations = {
       return {
         recoveryKey: removed.recoveryKey,
         pending: removed.pending?.message,
+        endsGrants: removed.endsGrants,
         knownSecrets: [
           ...(passphrases > 0 ? ['passphrase' as const] : []),
           ...(recoveryKeys > 0 ? ['recovery key' as const] : []),

@@ -39,6 +39,7 @@ import {
   resealMemories,
 } from './administration.ts'
 import { countSecrets, type Secrets } from './devices.ts'
+import { type EndingGrant, endingGrants } from './ending-grants.ts'
 import {
   keysOfDevices,
   keysOfMember,
@@ -55,6 +56,11 @@ export interface DeviceAdded extends Applied {
 export interface KeysChanged extends Applied {
   /** The remaining access of those who lose keys; undefined if no one does. */
   readonly residualAccess: ResidualAccess | undefined
+}
+
+export interface RightsChanged extends KeysChanged {
+  /** The grants that it ended: those of devices that may give none any more (FORMAT §12). */
+  readonly endsGrants: readonly EndingGrant[]
 }
 
 export interface RecoveryKeyMade extends KeysChanged {
@@ -107,10 +113,10 @@ export async function changeRole(
   deviceId: string,
   role: Role,
   author: Author,
-): Promise<KeysChanged> {
+): Promise<RightsChanged> {
   const id = parseId('device', deviceId)
   checkRole(role)
-  return rekeying(session, author, (snapshot) => {
+  return changingRights(session, author, (snapshot) => {
     const device = getActive(snapshot, id)
     if (device.role === role) return undefined
     const loses = role === 'auditor' ? [device] : []
@@ -126,7 +132,7 @@ export interface SecretsReplaced {
   readonly recoveryKey?: boolean
 }
 
-export interface DevicesRemoved extends KeysChanged {
+export interface DevicesRemoved extends RightsChanged {
   /** The secrets in force that a removed device or its user may know: they still open the store. */
   readonly knownSecrets: Secrets
   /** `GLKR1-…`, if one was made: given here and nowhere else. */
@@ -150,7 +156,7 @@ export async function removeDevices(
     ...(secret !== undefined && { recoveryKey: secret }),
   }
   let knownSecrets: Secrets = { passphrases: 0, recoveryKeys: 0 }
-  const changed = await rekeying(session, author, (snapshot) => {
+  const changed = await changingRights(session, author, (snapshot) => {
     knownSecrets = secretsKept(snapshot, replaced)
     return { changes, loses: removed.map((id) => getActive(snapshot, id)) }
   })
@@ -294,7 +300,7 @@ interface Rekeying {
 function rekeying(
   session: StoreSession,
   author: Author,
-  plan: (snapshot: Snapshot) => Rekeying | undefined | Promise<Rekeying>,
+  plan: (snapshot: Snapshot) => Rekeying | undefined | Promise<Rekeying | undefined>,
 ): Promise<KeysChanged> {
   const write: Build<KeysChanged> = async () => {
     const { snapshot, identity } = session
@@ -307,6 +313,21 @@ function rekeying(
     return { built, result: { ...appliedBy(built), residualAccess } }
   }
   return session.writing(write, true)
+}
+
+/** Begins an epoch in which devices have other rights, as `rekeying` does. */
+async function changingRights(
+  session: StoreSession,
+  author: Author,
+  plan: (snapshot: Snapshot) => Rekeying | undefined,
+): Promise<RightsChanged> {
+  let endsGrants: readonly EndingGrant[] = []
+  const changed = await rekeying(session, author, async (snapshot) => {
+    const planned = plan(snapshot)
+    endsGrants = planned === undefined ? [] : await endingGrants(session, planned.changes)
+    return planned
+  })
+  return { ...changed, endsGrants }
 }
 
 const unchanged: KeysChanged = { commit: undefined, versionIds: [], residualAccess: undefined }

@@ -13,6 +13,8 @@ import { isOwner } from '../access/lateness.ts'
 import { decodeAt } from '../access/post-revocation.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { buildGrants, type BuiltCommit } from '../commits/commit.ts'
+import type { EndingGrant } from '../devices/ending-grants.ts'
+import type { CommitEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { GrantState, Snapshot } from '../snapshot/snapshot.ts'
@@ -29,23 +31,16 @@ const OWNERS_END_AFTER_MS = 2 * ENDS_AFTER_MS
  * `expired`: its time is over, and a sync of its granter or of an owner ends it by a record.
  * `granter_inactive`: it has ended since the device that gave it was removed, may not give grants
  * any more, or was cloned; if that device is raised again, the grant remains ended.
+ * `ended`: a record has ended it.
  */
 export type GrantStatus = 'active' | 'expired' | 'ended' | 'granter_inactive'
 
 /** Times are ms since 1970. */
-export interface Grant {
-  /** As the author of its holder's changes is shown: `dev_…`. */
-  readonly grantId: string
-  /** Known to the device that gave it alone; may be empty. */
-  readonly label: string | undefined
-  readonly role: GrantRole
-  /** The device that gave it, `dev_…`. */
-  readonly grantedBy: string
+export interface Grant extends EndingGrant {
   /** Whether this device gave it. */
   readonly isOwn: boolean
   readonly givenAt: number
-  readonly expiresAt: number
-  /** When a record ended it. */
+  /** When a record ended it that names it; undefined if it has ended with its granter. */
   readonly endedAt: number | undefined
   readonly status: GrantStatus
 }
@@ -206,28 +201,50 @@ async function commitRows(
 
 /** A grant as the records of a history have it. Times are ms since 1970. */
 interface BegunHere extends Omit<GrantState, 'key'> {
-  /** When a row ended it. */
+  /** When a row ended it that its last begin did not know of. */
   readonly endedAt: number | undefined
 }
 
-/** Every grant that the history begins, in its order, with the first row that ended it since. */
+/** The records of one grant, in the order of the history. */
+interface GrantRecords {
+  /** As the last record that begins it has it. */
+  readonly state: Omit<GrantState, 'key'>
+  readonly begins: readonly CommitEntry[]
+  readonly ends: readonly CommitEntry[]
+}
+
+/** Every grant that the history begins, in its order. */
 function begunGrants(session: StoreSession, history: History): ReadonlyMap<string, BegunHere> {
-  const found = new Map<string, BegunHere>()
-  for (const { kind, oid, time, deviceId: granter } of history.commits) {
+  const found = new Map<string, GrantRecords>()
+  for (const commit of history.commits) {
+    const { kind, oid, time: began, deviceId: granter } = commit
     if (kind !== 'grants') continue
     for (const row of decodeAt(session, oid).record.grants) {
       if (row.begins !== undefined) {
-        const state = { ...row.begins, granter, began: time, endedAt: undefined }
-        found.set(grantIdOf(granter, row.key), state)
+        const id = grantIdOf(granter, row.key)
+        const { begins = [], ends = [] } = found.get(id) ?? {}
+        const state = { ...row.begins, granter, began }
+        found.set(id, { state, begins: [...begins, commit], ends })
         continue
       }
       const known = found.get(row.grantId)
-      if (known !== undefined) {
-        found.set(row.grantId, { ...known, endedAt: known.endedAt ?? time })
-      }
+      if (known !== undefined) found.set(row.grantId, { ...known, ends: [...known.ends, commit] })
     }
   }
-  return found
+  return new Map(
+    Array.from(found, ([id, records]) => {
+      return [id, { ...records.state, endedAt: firstEnd(history, records)?.time }]
+    }),
+  )
+}
+
+/** The first row that ended a grant and that its last begin did not know of. */
+function firstEnd(history: History, { begins, ends }: GrantRecords): CommitEntry | undefined {
+  const last = begins.at(-1)
+  // Nothing can end a grant before it begins.
+  if (begins.length < 2 || last === undefined) return ends[0]
+  const isKnown = history.pastOf(last)
+  return ends.find(({ position }) => !isKnown(position))
 }
 
 /** Every grant of the store, in the order in which they were given. */

@@ -111,7 +111,9 @@ async function changeDevicesAgain(
       now: snapshot.keyring.directory,
       own: identity.deviceId,
     })
-    const isNone = Object.values(changes).every((some) => [...some].length === 0)
+    const { givers, ...ofDevices } = changes
+    const isSame = givers === snapshot.keyring.directory.givers
+    const isNone = isSame && Object.values(ofDevices).every((some) => [...some].length === 0)
     const names = [...changes.names.values(), ...changes.added.map(({ name }) => name)]
     await session.checkPermanent(names.flatMap(deviceNameTexts))
     const built = isNone ? undefined : await changeEpoch(session, changes, author)
@@ -140,6 +142,7 @@ function changesAgain(
   const isThere = ({ deviceId }: { readonly deviceId: string }): boolean =>
     findDevice(now, deviceId) !== undefined && deviceId !== own
   const changes = {
+    givers: before.givers === after.givers ? now.givers : after.givers,
     added: missing.filter(({ deviceId }) => !findRemoved(now, deviceId)),
     removed: removed.filter(isThere).map(({ deviceId }) => deviceId),
     roles: new Map(roles.filter(isThere).map(({ deviceId, role }) => [deviceId, role])),

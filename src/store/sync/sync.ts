@@ -154,7 +154,7 @@ async function refuseFrom(session: StoreSession, error: unknown): Promise<never>
   throw error
 }
 
-/** Ends the grants of this device whose time is over. */
+/** Ends grants whose time is over: before the fetch, so that late work of their holders is seen. */
 async function endDue(session: StoreSession, author: Author): Promise<readonly string[]> {
   if (await session.reading(({ grants }) => grants.size === 0)) return []
   // Imported here, as below: few devices give grants.

@@ -8,7 +8,7 @@ import { formatId } from '../../../src/format/id.ts'
 import { formatDeviceCard, generateIdentity, openStore } from '../../../src/index.ts'
 import { auditorSubject, memberSubject } from '../../../src/operations/console/subject.ts'
 import { verifyReport } from '../../../src/store/report/report-signature.ts'
-import { alone, bareRemote } from '../../support/clones.ts'
+import { alone, bareRemote, firstClone, idOf, joinClone, sync } from '../../support/clones.ts'
 import { askerOf, consoleUser, newConsole } from '../../support/console.ts'
 import { author } from '../../support/stores.ts'
 
@@ -198,6 +198,35 @@ describe('devices', () => {
     const removed = await ask('devices.remove', { deviceIds: [deviceId], recoveryKey: true })
     expect(removed.recoveryKey).toMatch(/^GLKR1-/)
     expect((await of())?.removed).toBeDefined()
+  })
+
+  test('show the grants that a change ends before it is made, and in its answer', async () => {
+    const url = bareRemote()
+    const owner = await firstClone(url)
+    await sync(owner)
+    const ask = askerOf(memberSubject(consoleUser(owner.store)))
+    const granters: string[] = []
+    const given: string[] = []
+    for (let n = 0; n < 2; n += 1) {
+      const granter = await joinClone(owner, url)
+      granters.push(idOf(granter))
+      given.push((await granter.store.as(author).grants.give({ label: 'ci' })).grantId)
+      await granter.store.close()
+    }
+    await sync(owner)
+    const [lowered = '', removed = ''] = granters
+    const ends = (input: { deviceId: string; role?: 'reader' | 'writer' }) =>
+      ask('devices.endsGrants', input)
+    expect(await ends({ deviceId: lowered, role: 'writer' })).toEqual({ grants: [] })
+    const first = { grants: [{ grantId: given[0], grantedBy: lowered, label: undefined }] }
+    const second = { grants: [{ grantId: given[1], grantedBy: removed }] }
+    expect(await ends({ deviceId: lowered, role: 'reader' })).toMatchObject(first)
+    expect(await ends({ deviceId: removed })).toMatchObject(second)
+    const change = await ask('devices.changeRole', { deviceId: lowered, role: 'reader' })
+    expect(change.endsGrants).toMatchObject(first.grants)
+    const removal = await ask('devices.remove', { deviceIds: [removed] })
+    expect(removal.endsGrants).toMatchObject(second.grants)
+    await owner.store.close()
   })
 })
 

@@ -8,6 +8,7 @@ import { getNewPassphrase } from '../../machine/secrets.ts'
 import { withStore } from '../../store/open-store.ts'
 import { askYes, canAsk } from '../../terminal/prompt.ts'
 import { deviceText } from '../../text/device-text.ts'
+import { endedLines, endsGrantsJson, warnOfEnding } from '../../text/ending-grants.ts'
 import { onlineOptions, pendingPart, rekeyedJson, rekeyedLines } from '../../text/members.ts'
 import { wire } from '../../text/wire.ts'
 import { cancelled, epochNote, onlineNote, readDevices, resolveDevice } from './device.ts'
@@ -28,7 +29,8 @@ export const commands: readonly Command[] = [
     notes: [
       onlineNote,
       `${epochNote} A removed device never returns; its machine can make a new identity, with ` +
-        'which anyone who knows the passphrase or a recovery key joins again.',
+        'which anyone who knows the passphrase or a recovery key joins again. The grants that it ' +
+        'has given end with it: on a terminal they are listed before you are asked.',
     ],
     run: deviceRemove,
   },
@@ -41,17 +43,25 @@ function deviceRemove(context: Context, input: Input): Promise<Answer> {
     const deviceIds = input.arguments(0).map((typed) => resolveDevice(devices, typed))
     const names = new Map(devices.map(({ deviceId, name }) => [deviceId, name]))
     const listed = deviceIds.map((id) => deviceText(id, names.get(id))).join(', ')
-    await agreeToRemove(context, input, listed)
+    const ends = await store.grants.endedBy({ removed: deviceIds })
+    await agreeToRemove(context, input, listed, () => warnOfEnding(context, ends, names))
     const replaced = await secretsToReplace(context, input, (await store.status()).secrets)
     const whenOnline = input.flag('when-online')
     const online = { ...onlineOptions(context, input), whenOnline }
     const changed = await store.as(author).devices.remove(deviceIds, { ...replaced, ...online })
     if (changed.waits) return waitingAnswer(listed, deviceIds, replaced)
     const who = `The removed ${deviceIds.length === 1 ? 'device' : 'devices'}`
-    const lines = [`Removed ${listed}`, ...rekeyedLines(changed, who), ...secretLines(changed), '']
-    const { knownSecrets, recoveryKey = null } = changed
+    const { knownSecrets, recoveryKey = null, endsGrants } = changed
+    const lines = [
+      `Removed ${listed}`,
+      ...rekeyedLines(changed, who),
+      ...endedLines(context, endsGrants, names),
+      ...secretLines(changed),
+      '',
+    ]
     const secrets = wire({ knownSecrets: wire({ ...knownSecrets }), recoveryKey })
-    const json = { removed: deviceIds, waiting: [], ...rekeyedJson(changed), ...secrets }
+    const ended = { ends_grants: endsGrantsJson(endsGrants) }
+    const json = { removed: deviceIds, waiting: [], ...rekeyedJson(changed), ...ended, ...secrets }
     return { text: lines.join('\n'), json, ...pendingPart(changed) }
   })
 }
@@ -125,8 +135,14 @@ function describeSecrets({ passphrases, recoveryKeys }: Secrets): string {
   return parts.join(' and ')
 }
 
-async function agreeToRemove(context: Context, input: Input, listed: string): Promise<void> {
+async function agreeToRemove(
+  context: Context,
+  input: Input,
+  listed: string,
+  warn: () => void,
+): Promise<void> {
   if (input.flag('yes') || !canAsk(context)) return
+  warn()
   const question = `Remove ${listed}? A removed device never returns.`
   if (await askYes(context, question)) return
   throw cancelled()

@@ -34,6 +34,7 @@ import { inkOf } from '../../terminal/ink.ts'
 import { withProgress } from '../../terminal/progress.ts'
 import { askYes, canAsk } from '../../terminal/prompt.ts'
 import { deviceText } from '../../text/device-text.ts'
+import { endedLines, endsGrantsJson, warnOfEnding } from '../../text/ending-grants.ts'
 import {
   joinAddress,
   onlineOptions,
@@ -103,8 +104,11 @@ export const commands: readonly Command[] = [
     name: 'device role',
     summary: 'Give a device another role',
     usage: '<device> <role>',
-    options: memberOptions,
-    notes: [epochNote],
+    options: { ...yesOption, ...memberOptions },
+    notes: [
+      `${epochNote} The grants of a device that may give none any more end for good, also if it ` +
+        'gets its role back: on a terminal they are listed, and you are asked.',
+    ],
     run: deviceRole,
   },
   {
@@ -226,6 +230,13 @@ function deviceRole(context: Context, input: Input): Promise<Answer> {
   return withStore(context, async (store) => {
     const devices = await readDevices(context, store)
     const deviceId = resolveDevice(devices, input.argument(0))
+    const names = new Map(devices.map((device) => [device.deviceId, device.name]))
+    const ends = await store.grants.endedBy({ roles: new Map([[deviceId, role]]) })
+    if (ends.length > 0 && !input.flag('yes') && canAsk(context)) {
+      warnOfEnding(context, ends, names)
+      const question = `Make ${deviceText(deviceId, names.get(deviceId))} ${role}?`
+      if (!(await askYes(context, question))) throw cancelled()
+    }
     const changed = await store
       .as(author)
       .devices.changeRole(deviceId, role, onlineOptions(context, input))
@@ -236,10 +247,12 @@ function deviceRole(context: Context, input: Input): Promise<Answer> {
     const lines = [
       `${deviceText(deviceId, known?.name)} ${done} ${role}`,
       ...rekeyedLines(changed, 'That device', withoutContents),
+      ...endedLines(context, changed.endsGrants, names),
       ...(isNowMember ? ['', ...accessLines.member] : []),
       '',
     ]
-    const json = { device_id: deviceId, role, ...rekeyedJson(changed) }
+    const ended = { ends_grants: endsGrantsJson(changed.endsGrants) }
+    const json = { device_id: deviceId, role, ...rekeyedJson(changed), ...ended }
     return { text: lines.join('\n'), json, ...pendingPart(changed) }
   })
 }

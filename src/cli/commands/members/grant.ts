@@ -17,7 +17,7 @@ import {
 import { actorOptions, authorOf } from '../../call/options.ts'
 import { remoteAccess } from '../../machine/remote-access.ts'
 import { needHistory } from '../../store/granted.ts'
-import { readGrants, resolveGrant } from '../../store/named.ts'
+import { isLive, readGrants, resolveGrant } from '../../store/named.ts'
 import { withStore } from '../../store/open-store.ts'
 import { inkOf } from '../../terminal/ink.ts'
 import { errorJson } from '../../terminal/output.ts'
@@ -208,7 +208,7 @@ function grantEnd(context: Context, input: Input): Promise<Answer> {
   return withStore(context, async (store) => {
     const grants = await readGrants(context, store)
     const chosen = isAll
-      ? grants.filter(({ isOwn, status }) => isOwn && status !== 'ended')
+      ? grants.filter((grant) => grant.isOwn && isLive(grant))
       : named.map((typed) => resolveGrant(grants, typed))
     const ids = chosen.map(({ grantId }) => grantId)
     const { grantIds, pending } = await withProgress(context, 'Syncing', () =>

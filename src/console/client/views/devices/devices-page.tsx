@@ -1,7 +1,12 @@
 // The members of the store, their rights, and since when.
 
 import { useId, useState } from 'preact/hooks'
-import type { ListedDevice, ResultOf, Role } from '../../../../operations/console/contract.ts'
+import type {
+  InputOf,
+  ListedDevice,
+  ResultOf,
+  Role,
+} from '../../../../operations/console/contract.ts'
 import { ask } from '../../core/ask.ts'
 import { mayManage, notice } from '../../core/state.ts'
 import { useAsk } from '../../core/use-ask.ts'
@@ -180,7 +185,26 @@ function RoleDialog({ device, onClose }: DeviceDialogProps) {
         Changes that it writes before it learns of a lesser role are left out, and listed. If you no
         longer trust it, remove it.
       </p>
+      {role !== device.role && <EndingGrants input={{ deviceId, role }} />}
     </Question>
+  )
+}
+
+/** The grants that a change of a device ends, before it is made. */
+function EndingGrants({ input }: { readonly input: InputOf<'devices.endsGrants'> }) {
+  const { data } = useAsk('devices.endsGrants', input)
+  if (data === undefined || data.grants.length === 0) return undefined
+  return (
+    <>
+      <p>This ends {countOf(data.grants.length, 'grant')} that it has given, for good:</p>
+      <ul>
+        {data.grants.map(({ grantId, label, role, expiresAt }) => (
+          <li key={grantId}>
+            {label} <code>{grantId}</code> as {role}, until {absoluteTime(expiresAt)}
+          </li>
+        ))}
+      </ul>
+    </>
   )
 }
 
@@ -232,6 +256,7 @@ function RemoveDialog({ device, onClose }: DeviceDialogProps) {
         A removed device never returns. It cannot read anything written from now on, and keeps what
         it already has.
       </p>
+      <EndingGrants input={{ deviceId }} />
       <p>
         <Field
           type="password"

@@ -78,7 +78,7 @@ export async function runProgram(
 
 /** What no grant allows, refused before anything is asked, read or looked up. */
 const byDevices: readonly RegExp[] = [
-  /^(device (add|role|rename|remove)|grant (give|end)|guard (allow|revoke)|redact|expire)$/,
+  /^(device (add|role|rename|remove)|grant (give|end|givers)|guard (allow|revoke)|redact|expire)$/,
   /^(key (passwd|recovery|rotate|quota)|remote set-membership|settings|init|join|recover)$/,
 ]
 

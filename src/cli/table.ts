@@ -111,6 +111,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     'grant give': grant,
     'grant list': grant,
     'grant end': grant,
+    'grant givers': grant,
     'key show': key,
     'key passwd': key,
     'key recovery': key,

@@ -130,6 +130,11 @@ export function checkGivers(givers: string): Givers {
   throw new StoreError('invalid_input', `Those who give grants are one of: ${allGivers.join(', ')}`)
 }
 
+/** As the subject of a sentence. */
+export function giversText(givers: Givers): string {
+  return givers === 'owners' ? 'owners alone' : givers
+}
+
 export function encodeDirectory(directory: Directory): Uint8Array {
   const { number, previous, devices, removed, recovery, quota, givers, founderRandom } = directory
   const writer = new ByteWriter()

@@ -11,6 +11,7 @@ import {
   decodeDirectory,
   type Directory,
   findDevice,
+  type Givers,
   type RecoveryEntry,
 } from '../format/directory.ts'
 import { openEnvelope, recordContext, type Seeded } from '../format/envelope.ts'
@@ -30,6 +31,7 @@ import {
   recoveryKeyEntry,
   withChanges,
   withDevice,
+  withGivers,
   withName,
   withQuota,
   withRecovery,
@@ -214,6 +216,14 @@ export function renameDevice(
 /** The next keyring of the same epoch, with another quota of devices that a passphrase admits. */
 export function setQuota(opened: OpenedKeyring, quota: number): Promise<NewKeyring> {
   return extend(opened, withQuota(opened.epoch.seed, opened.directory, quota))
+}
+
+/**
+ * The next keyring of the same epoch, with others who may give grants: who loses that right could
+ * otherwise keep the keys, so that leaving it to owners alone needs a new epoch.
+ */
+export function setGivers(opened: OpenedKeyring, givers: Givers): Promise<NewKeyring> {
+  return extend(opened, withGivers(opened.epoch.seed, opened.directory, givers))
 }
 
 /** The changes of a new epoch; missing fields change nothing. */

@@ -104,6 +104,11 @@ export function withQuota(seed: string, before: Directory, quota: number): Direc
   return nextDirectory(seed, before, { quota })
 }
 
+/** The next directory, with others who may give grants. */
+export function withGivers(seed: string, before: Directory, givers: Givers): Directory {
+  return nextDirectory(seed, before, { givers })
+}
+
 /** Changes of rights in a new epoch; ids are hex digits. */
 export interface RightsChanges {
   readonly removed?: readonly string[]

@@ -16,7 +16,9 @@ import {
   grantRowsMax,
 } from '../limits.ts'
 import type { RemoteOptions } from '../transport/remote-access.ts'
+import { changesOnline } from './changes-online.ts'
 import type { Author } from './commits/commit-context.ts'
+import { changeGivers, type RightsChanged } from './devices/device-changes.ts'
 import { type EndingGrant, endingGrants } from './devices/ending-grants.ts'
 import type { HostCheck } from './grants/check-host.ts'
 import type { Grant } from './grants/grants.ts'
@@ -26,6 +28,7 @@ import { readConsistently } from './history/read-consistently.ts'
 import { checkDeviceIds, checkOptions } from './request-check.ts'
 import type { StoreSession } from './session/session.ts'
 import { chooseRemote, type SyncReport } from './sync/report.ts'
+import type { MemberOptions, MembersChanged } from './sync/sync.ts'
 
 export class StoreGrants {
   readonly #session: StoreSession
@@ -186,6 +189,20 @@ export class GrantWriter {
       }
     }
     return { grantIds: ended, pending }
+  }
+
+  /**
+   * Sets who may give grants: `owners and writers`, as in a new store, or `owners`. In the latter
+   * case a new epoch begins, and the grants of writers end for good, which `endedBy` tells before.
+   * Owners only.
+   */
+  async setGivers(
+    givers: Givers,
+    options: MemberOptions = {},
+  ): Promise<RightsChanged & MembersChanged> {
+    const checked = checkGivers(givers)
+    const change = changesOnline(this.#session, this.#author)
+    return change(options, () => changeGivers(this.#session, checked, this.#author))
   }
 
   async #endAt(ids: readonly string[], how: OnlineOptions): Promise<GrantsEnded> {

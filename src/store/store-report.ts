@@ -2,7 +2,7 @@
 // Changes nothing.
 
 import { hasCode } from '../errors.ts'
-import { findDevice, type MemberRole } from '../format/directory.ts'
+import { findDevice, type Givers, type MemberRole } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
 import type { Settings } from '../format/settings.ts'
 import type { Remote } from '../git/exchange.ts'
@@ -57,6 +57,8 @@ export interface StoreStatus extends ComparedState {
   readonly secrets: Secrets
   /** How many active devices there may be that a passphrase has admitted. */
   readonly passphraseQuota: number
+  /** Whose devices may give grants. */
+  readonly givers: Givers
   readonly settings: Settings
   readonly storage: StorageStatus
   /** What the next checkpoint or a repack would free. */
@@ -149,6 +151,7 @@ export async function readStatus(session: StoreSession): Promise<StoreStatus> {
       epochs: epochs.size,
       secrets: countSecrets(snapshot),
       passphraseQuota: snapshot.keyring.directory.quota,
+      givers: snapshot.keyring.directory.givers,
       storage: objects.status(),
       reclaimable: objects.reclaimable(),
       membershipPending: (await session.seenRemotes.pending()) !== undefined,

@@ -127,6 +127,19 @@ test('removed: the thief is refused, and nothing is left for it', async () => {
   await early.close()
 })
 
+test('left to owners: the thief of a grant of a writer is refused', async () => {
+  const early = await thief()
+  await owner.store.as(author).grants.setGivers('owners')
+  await put(owner, '/later.md', 'after the change')
+  await sync(owner)
+  await sync(granter)
+  expect(refsOf(text)).toEqual([])
+  await expect(steal()).rejects.toEqual(refused('not_found'))
+  await expect(syncHolder(early)).rejects.toEqual(refused('wrong_key'))
+  expect(await early.read('/later.md')).toBeUndefined()
+  await expectNothingTaken(early)
+})
+
 test("a granter that is off: an owner's sync ends its grant, and takes no late work", async () => {
   await granter.store.close()
   const other = await joinClone(owner, url)

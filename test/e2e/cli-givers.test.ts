@@ -61,6 +61,41 @@ test('device role and device remove name the grants that they end', async () => 
   ])
 })
 
+test('grant givers shows and sets who may give grants', async () => {
+  const machines = await ownerAndGiver()
+  const { owner, writer, grantId } = machines
+  expect(await owner.ok('grant', 'givers')).toBe('Owners and writers may give grants\n')
+  const left = await owner.ok('grant', 'givers', 'owners')
+  expect(left).toMatch(
+    new RegExp(`^Owners alone may give grants\n\nNew keys.\n\nEnded 1 grant:\n${rowOf(machines)}$`),
+  )
+  expect(await owner.ok('grant', 'givers', 'owners')).toBe('Owners alone may give grants\n')
+  expect(await owner.json('status')).toMatchObject({ givers: 'owners' })
+  expect(await owner.ok('status', '--verbose')).toMatch(/^Grants +given by owners alone$/m)
+  await writer.ok('sync')
+  expect(await writer.json('grant', 'givers')).toEqual({ type: 'grant_givers', givers: 'owners' })
+  const { exitCode, stdout, stderr } = await writer.call(['grant', 'give'])
+  expect([exitCode, stdout]).toEqual([6, ''])
+  expect(stderr).toContain('Only owners may give grants in this store')
+  const refused = await writer.call(['grant', 'givers', 'writers'])
+  expect([refused.exitCode, refused.stdout]).toEqual([6, ''])
+  expect((await owner.call(['grant', 'givers', 'readers'])).exitCode).toBe(2)
+  expect(await owner.json('grant', 'givers', 'writers')).toMatchObject({
+    givers: 'owners and writers',
+    ends_grants: [],
+  })
+  expect(await owner.ok('grant', 'givers')).toBe('Owners and writers may give grants\n')
+  const { stdout: report } = await owner.call(['report'])
+  expect(report).toMatch(/>Grants left to owners alone<.*>Grants opened to writers</)
+  const trail = await owner.ok('audit')
+  expect(trail).toContain('\n  let owners alone give grants\n  replaced the keys of the store\n')
+  expect(trail).toContain('\n  let owners and writers give grants\n')
+  expect(Object(await owner.json('grant', 'list'))['data']).toMatchObject([
+    { id: grantId, status: 'granter_inactive' },
+  ])
+  await owner.ok('verify')
+})
+
 test.skipIf(terminal.missing)(
   `on a terminal the grants are shown before the question${terminal.note}`,
   async () => {

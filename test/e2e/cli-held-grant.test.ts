@@ -196,6 +196,7 @@ test('commands that need a device are refused before anything is looked up', asy
     ['grant', 'give', '--check'],
     ['grant', 'end', 'nobody'],
     ['grant', 'end', '--all'],
+    ['grant', 'givers', 'owners'],
     ['guard', 'allow', 'no-hash'],
     ['remote', 'set-membership', 'nowhere'],
     ['settings', '--name', 'mine'],

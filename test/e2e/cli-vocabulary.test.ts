@@ -88,6 +88,7 @@ const calls: readonly Call[] = [
   ['grant list', page],
   ['log --grant ci', page],
   ['grant end ci', 'grants_ended'],
+  ['grant givers', 'grant_givers'],
   ['remote add other URL', 'remote'],
   ['sync', page],
   ['remote set-membership other', 'remote_set_membership'],

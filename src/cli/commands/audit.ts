@@ -1,6 +1,7 @@
 // `audit`: verifies the trail and lists who did what when, with the identity of an auditor or any
 // other device. Reads neither contents nor paths, even if the identity could.
 
+import { giversText } from '../../format/directory.ts'
 import { actorJson, pageJson, type Wire } from '../../operations/wire.ts'
 import type {
   AccessChange,
@@ -157,6 +158,7 @@ function accessLines(access: AccessChange, names: DeviceNames): string[] {
     ...access.removed.map((deviceId) => `  removed ${named(deviceId)}`),
     ...access.recoveryAdded.map((type) => `  set ${slotNames[type]}`),
     ...access.recoveryRemoved.map((type) => `  removed ${slotNames[type]}`),
+    ...(access.givers === undefined ? [] : [`  let ${giversText(access.givers)} give grants`]),
     ...(access.isNewEpoch ? ['  replaced the keys of the store'] : []),
   ]
 }
@@ -226,7 +228,7 @@ function entryJson(entry: AuditEntry, names: DeviceNames): Wire {
 }
 
 function accessJson(access: AccessChange): Wire {
-  const { added, changed, renamed, removed, recoveryAdded, recoveryRemoved, isNewEpoch } = access
+  const { added, changed, renamed, removed, recoveryAdded, recoveryRemoved } = access
   return wire({
     added: added.map(({ deviceId, role, name }) => wire({ deviceId, role, name })),
     changed: changed.map(({ deviceId, role }) => wire({ deviceId, role })),
@@ -234,6 +236,7 @@ function accessJson(access: AccessChange): Wire {
     removed,
     recoveryAdded,
     recoveryRemoved,
-    newEpoch: isNewEpoch,
+    givers: access.givers,
+    newEpoch: access.isNewEpoch,
   })
 }

@@ -20,6 +20,8 @@ const actionTexts: Readonly<Record<AccessAction['type'], string>> = {
   passphrase_removed: 'Passphrase removed',
   recovery_key_set: 'Recovery key set',
   recovery_key_removed: 'Recovery key removed',
+  grants_left_to_owners: 'Grants left to owners alone',
+  grants_opened_to_writers: 'Grants opened to writers',
   epoch_began: 'New keys',
 }
 

@@ -14,7 +14,7 @@ import type {
   RedactReason,
 } from '../../format/change-record.ts'
 import { treeOf } from '../../format/commit.ts'
-import type { Directory, Role } from '../../format/directory.ts'
+import type { Directory, Givers, Role } from '../../format/directory.ts'
 import { formatId, grantIdOf } from '../../format/id.ts'
 import { bringsKeyring } from '../../format/record-rules.ts'
 import { zeroId } from '../../format/record.ts'
@@ -57,6 +57,8 @@ export interface AccessChange {
   /** The types of the passphrases and recovery keys that were added, and of those removed. */
   readonly recoveryAdded: readonly ('passphrase' | 'recovery')[]
   readonly recoveryRemoved: readonly ('passphrase' | 'recovery')[]
+  /** Those who may give grants from then on; undefined if that is unchanged. */
+  readonly givers: Givers | undefined
   readonly isNewEpoch: boolean
 }
 
@@ -105,11 +107,14 @@ type NamedDevice = AccessChange['added'][number]
 /** The parts of a keyring that the next one is compared with. */
 interface ComparedKeyring {
   readonly kid: string
-  readonly directory: Pick<Directory, 'devices' | 'recovery'>
+  readonly directory: Pick<Directory, 'devices' | 'recovery' | 'givers'>
 }
 
 /** The keyring before genesis. */
-const emptyKeyring: ComparedKeyring = { kid: '', directory: { devices: [], recovery: [] } }
+const emptyKeyring: ComparedKeyring = {
+  kid: '',
+  directory: { devices: [], recovery: [], givers: 'owners and writers' },
+}
 
 /** The parts of a verified commit that its entry is made of. */
 export type AuditedCommit = Pick<CheckedCommit, 'oid' | 'tree' | 'parents' | 'record' | 'hash'>
@@ -268,6 +273,7 @@ function compareKeyrings(before: ComparedKeyring, next: ComparedKeyring): Access
   const kept = [...now.values()].filter(({ deviceId }) => old.has(deviceId))
   const changed = kept.filter(({ deviceId, role }) => old.get(deviceId)?.role !== role)
   const renamed = kept.filter(({ deviceId, name }) => old.get(deviceId)?.name !== name)
+  const { givers } = next.directory
   return {
     added: [...now.values()].filter(({ deviceId }) => !old.has(deviceId)),
     changed: changed.map(({ deviceId, role }) => ({ deviceId, role })),
@@ -275,6 +281,7 @@ function compareKeyrings(before: ComparedKeyring, next: ComparedKeyring): Access
     removed: [...old.keys()].filter((deviceId) => !now.has(deviceId)),
     recoveryAdded: slotsMissing(next.directory, before.directory),
     recoveryRemoved: slotsMissing(before.directory, next.directory),
+    givers: before.directory.givers === givers ? undefined : givers,
     isNewEpoch: before.kid !== next.kid,
   }
 }
@@ -298,6 +305,7 @@ function ofEither(a: AccessChange, b: AccessChange): AccessChange {
     removed: distinct([...a.removed, ...b.removed], (deviceId) => deviceId),
     recoveryAdded: [...a.recoveryAdded, ...b.recoveryAdded],
     recoveryRemoved: [...a.recoveryRemoved, ...b.recoveryRemoved],
+    givers: a.givers ?? b.givers,
     isNewEpoch: true,
   }
 }

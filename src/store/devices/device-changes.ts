@@ -1,5 +1,5 @@
-// Changes of access: devices are added, removed and change roles; passphrase and recovery key are
-// replaced (FORMAT §7). Checks each request and reports the residual access. Must not build commits
+// Changes of access: of devices and their roles, passphrase and recovery key, and who may give
+// grants (FORMAT §7). Checks each request and reports the residual access. Must not build commits
 // (administration.ts does) or know the rules of a directory (format/directory.ts does).
 
 import { toHex } from '../../bytes.ts'
@@ -7,10 +7,12 @@ import { StoreError } from '../../errors.ts'
 import { parseDeviceCard } from '../../format/device-card.ts'
 import {
   byOwner,
+  checkGivers,
   checkRole,
   type DeviceEntry,
   findDevice,
   findRemoved,
+  type Givers,
   type RecoveryEntry,
   type Role,
 } from '../../format/directory.ts'
@@ -21,6 +23,7 @@ import {
   addRecoveryKey,
   type EpochChanges,
   renameDevice,
+  setGivers,
   setQuota,
 } from '../../keys/keyring.ts'
 import { nextOperatorKey } from '../../keys/recovery.ts'
@@ -201,6 +204,30 @@ export async function changePassphraseQuota(
     if (session.snapshot.keyring.directory.quota === quota) return nothingBuilt
     const built = await changeKeyring(session, author, (opened) => setQuota(opened, quota))
     return { built, result: appliedBy(built) }
+  })
+}
+
+/**
+ * Sets who may give grants; does nothing if it is so. Writers who lose that right could keep the
+ * keys of their grants, so that an epoch begins then (FORMAT §7.1).
+ */
+export async function changeGivers(
+  session: StoreSession,
+  givers: Givers,
+  author: Author,
+): Promise<RightsChanged> {
+  checkGivers(givers)
+  const isSet = ({ keyring }: Snapshot): boolean => keyring.directory.givers === givers
+  if (givers === 'owners') {
+    return changingRights(session, author, (snapshot) => {
+      return isSet(snapshot) ? undefined : { changes: { givers }, loses: [] }
+    })
+  }
+  return session.writing(async () => {
+    const nothing = { ...unchanged, endsGrants: [] }
+    if (isSet(session.snapshot)) return { built: undefined, result: nothing }
+    const built = await changeKeyring(session, author, (opened) => setGivers(opened, givers))
+    return { built, result: { ...nothing, ...appliedBy(built) } }
   })
 }
 

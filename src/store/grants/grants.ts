@@ -3,8 +3,10 @@
 
 import { StoreError } from '../../errors.ts'
 import type { GrantRole, GrantRow } from '../../format/change-record.ts'
+import { mayGive } from '../../format/directory.ts'
 import { formatId, grantIdOf, parseId } from '../../format/id.ts'
 import type { Oid } from '../../git/objects/object.ts'
+import type { Identity } from '../../keys/identity.ts'
 import { formatGrant, grantKeysOf, grantOf } from '../../keys/wraps.ts'
 import { grantRowsMax, wrapsMax } from '../../limits.ts'
 import { checkMayWrite } from '../access/authority.ts'
@@ -29,9 +31,9 @@ const OWNERS_END_AFTER_MS = 2 * ENDS_AFTER_MS
 
 /**
  * `expired`: its time is over, and a sync of its granter or of an owner ends it by a record.
+ * `ended`: a record has ended it.
  * `granter_inactive`: it has ended since the device that gave it was removed, may not give grants
  * any more, or was cloned; if that device is raised again, the grant remains ended.
- * `ended`: a record has ended it.
  */
 export type GrantStatus = 'active' | 'expired' | 'ended' | 'granter_inactive'
 
@@ -70,7 +72,7 @@ export function beginGrant(
   // Alone: lost notes are found again in the history.
   return session.writing(async () => {
     const { snapshot, identity, storeId } = session
-    checkMayWrite(snapshot, identity, 'grants')
+    checkMayGive(snapshot, identity)
     if (liveGrants(snapshot, identity.deviceId).length >= wrapsMax) {
       throw new StoreError(
         'change_too_large',
@@ -90,6 +92,15 @@ export function beginGrant(
       result: { grantId: formatId('device', grantId), text: formatGrant(grant), expiresAt, commit },
     }
   }, true)
+}
+
+function checkMayGive(snapshot: Snapshot, identity: Identity): void {
+  checkMayWrite(snapshot, identity, 'grants')
+  if (mayGive(snapshot.keyring.directory, identity.deviceId)) return
+  throw new StoreError(
+    'permission_denied',
+    'Only owners may give grants in this store (`gitlocket grant givers`): ask an owner for one',
+  )
 }
 
 /** The grants that were ended now, and the commit that did it. */

@@ -25,6 +25,8 @@ export type AccessAction =
         | 'passphrase_removed'
         | 'recovery_key_set'
         | 'recovery_key_removed'
+        | 'grants_left_to_owners'
+        | 'grants_opened_to_writers'
         | 'epoch_began'
     }
 
@@ -108,6 +110,7 @@ function actionsOf(access: AccessChange): readonly AccessAction[] {
     ...access.removed.map((deviceId) => ({ type: 'device_removed', deviceId }) as const),
     ...access.recoveryAdded.map((type) => ({ type: `${slotNames[type]}_set` }) as const),
     ...access.recoveryRemoved.map((type) => ({ type: `${slotNames[type]}_removed` }) as const),
+    ...(access.givers === undefined ? [] : [{ type: giverEvents[access.givers] } as const]),
     ...(access.isNewEpoch ? [{ type: 'epoch_began' } as const] : []),
   ]
 }
@@ -116,6 +119,10 @@ function actionOfGrant({ isEnd, ...grant }: AuditedGrant): AccessAction {
   return { type: isEnd ? 'grant_ended' : 'grant_begun', ...grant }
 }
 
+const giverEvents = {
+  owners: 'grants_left_to_owners',
+  'owners and writers': 'grants_opened_to_writers',
+} as const
 const slotNames = { passphrase: 'passphrase', recovery: 'recovery_key' } as const
 
 function apply(devices: Map<string, ReportedDevice>, event: AccessEvent): void {

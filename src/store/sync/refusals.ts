@@ -10,6 +10,7 @@ import {
   findDevice,
   type RecoveryEntry,
   type MemberRole,
+  giversText,
 } from '../../format/directory.ts'
 import { formatId } from '../../format/id.ts'
 import type { Oid } from '../../git/objects/object.ts'
@@ -239,6 +240,7 @@ function differences(before: Directory, after: Directory): readonly string[] {
     }
   }
   if (before.quota !== after.quota) changes.push(`set the quota to ${after.quota}`)
+  if (before.givers !== after.givers) changes.push(`let ${giversText(after.givers)} give grants`)
   return changes
 }
 

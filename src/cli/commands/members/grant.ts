@@ -1,6 +1,7 @@
-// `grant give|list|end`: lends machines without a device the right to read or write, for a time.
-// The text of a grant is shown once. Everything its holder begins with is made by the store.
+// `grant give|list|end|givers`: lends machines without a device the right to read or write, for a
+// time. The text of a grant is shown once. Everything its holder begins with is made by the store.
 
+import type { Givers } from '../../../format/directory.ts'
 import { pageJson, type Wire } from '../../../operations/wire.ts'
 import type { HostCheck } from '../../../store/grants/check-host.ts'
 import type { Grant, GrantStatus } from '../../../store/grants/grants.ts'
@@ -14,7 +15,7 @@ import {
   type Input,
   usageError,
 } from '../../call/command.ts'
-import { actorOptions, authorOf } from '../../call/options.ts'
+import { actorOptions, authorOf, memberOptions, yesOption } from '../../call/options.ts'
 import { remoteAccess } from '../../machine/remote-access.ts'
 import { needHistory } from '../../store/granted.ts'
 import { isLive, readGrants, resolveGrant } from '../../store/named.ts'
@@ -22,11 +23,15 @@ import { withStore } from '../../store/open-store.ts'
 import { inkOf } from '../../terminal/ink.ts'
 import { errorJson } from '../../terminal/output.ts'
 import { withProgress } from '../../terminal/progress.ts'
+import { askYes, canAsk } from '../../terminal/prompt.ts'
 import { deviceText } from '../../text/device-text.ts'
+import { endedLines, endsGrantsJson, warnOfEnding } from '../../text/ending-grants.ts'
+import { onlineOptions, pendingPart, rekeyedJson, rekeyedLines } from '../../text/members.ts'
 import { idColumn, tableText } from '../../text/table.ts'
 import { ageFormat, parseDuration, timeFormat, untilText } from '../../text/times.ts'
 import { wire } from '../../text/wire.ts'
 import { countText } from '../../text/words.ts'
+import { cancelled } from './device.ts'
 
 export const commands: readonly Command[] = [
   {
@@ -75,6 +80,18 @@ export const commands: readonly Command[] = [
         'come: `gitlocket key rotate` makes them.',
     ],
     run: grantEnd,
+  },
+  {
+    name: 'grant givers',
+    summary: 'Show or set who may give grants: owners alone, or writers too',
+    usage: '[owners|writers]',
+    options: { ...yesOption, ...memberOptions },
+    notes: [
+      'A new store lets owners and writers give grants. Leaving it to owners makes new keys, and ' +
+        'ends the grants of writers for good: on a terminal they are listed, and you are asked. ' +
+        'Only an owner changes it.',
+    ],
+    run: grantGivers,
   },
 ]
 
@@ -232,6 +249,47 @@ function grantEnd(context: Context, input: Input): Promise<Answer> {
       }),
     }
   })
+}
+
+const giversTexts: Readonly<Record<Givers, string>> = {
+  'owners and writers': 'Owners and writers may give grants',
+  owners: 'Owners alone may give grants',
+}
+
+async function grantGivers(context: Context, input: Input): Promise<Answer> {
+  const typed = input.findArgument(0)
+  if (typed === undefined) {
+    return withStore(context, async (store) => {
+      const { givers } = await store.status()
+      return { text: `${giversTexts[givers]}\n`, json: { givers } }
+    })
+  }
+  const givers = giversOf(typed)
+  const author = authorOf(context, input)
+  return withStore(context, async (store) => {
+    const names = await store.devices.names()
+    const ends = await store.grants.endedBy({ givers })
+    if (ends.length > 0 && !input.flag('yes') && canAsk(context)) {
+      warnOfEnding(context, ends, names)
+      if (!(await askYes(context, 'Leave it to owners to give grants?'))) throw cancelled()
+    }
+    const changed = await store.as(author).grants.setGivers(givers, onlineOptions(context, input))
+    const { endsGrants } = changed
+    const lines = [
+      giversTexts[givers],
+      ...(givers === 'owners' ? rekeyedLines(changed, 'A writer') : []),
+      ...endedLines(context, endsGrants, names),
+      '',
+    ]
+    const json = { givers, ...rekeyedJson(changed), ends_grants: endsGrantsJson(endsGrants) }
+    return { text: lines.join('\n'), json, ...pendingPart(changed) }
+  })
+}
+
+function giversOf(typed: string): Givers {
+  if (typed === 'owners') return 'owners'
+  if (typed === 'writers') return 'owners and writers'
+  throw usageError('Grants are given by `owners` alone, or by `writers` too', 'grant givers')
 }
 
 function grantJson(grant: Grant): Wire {

@@ -144,6 +144,7 @@ function engineFacts(context: Context, found: StoreStatus): readonly Fact[] {
     ...(remotes.length > 1
       ? [['Changes', `of members: ${membershipRemote ?? 'no remote'}`] as const]
       : []),
+    ...(found.givers === 'owners' ? [['Grants', 'given by owners alone'] as const] : []),
     ['Keys', `replaced ${countText(found.epochs - 1, 'time', 'times')}`],
     ['Limits', `${sizeText(contentBytes)} a memory, ${numberText(memories)} memories`],
     ['Guard', guardText(settings)],
@@ -211,6 +212,7 @@ function statusJson(context: Context, found: StoreStatus): Wire {
     membershipRemote: found.membershipRemote,
     membershipPending: found.membershipPending,
     waitingRemovals: found.waitingRemovals,
+    givers: found.givers,
     epochs,
     clockLeap: clockJson(found.clockLeap),
     ...(found.grantExpiresAt !== undefined && { grantExpiresAt: found.grantExpiresAt }),

@@ -1,8 +1,9 @@
-// Grants and the rights of their granters: those that a change of members ends, and the states of a
-// list.
+// Grants and the rights of their granters: those that a change of members ends, the right to give
+// grants, and the states of a list.
 
 import { beforeEach, describe, expect, test } from 'vitest'
 import { openDiskObjectStore } from '../../../../src/git/disk-store/disk-object-store.ts'
+import type { MemoryStore } from '../../../../src/index.ts'
 import { beginGrant, endGrants } from '../../../../src/store/grants/grants.ts'
 import { openSession } from '../../../../src/store/session/open-session.ts'
 import type { StoreSession } from '../../../../src/store/session/session.ts'
@@ -118,6 +119,74 @@ describe('a change of members', () => {
     await expect(owner.store.grants.endedBy(change as object)).rejects.toMatchObject({
       code: 'invalid_input',
     })
+  })
+})
+
+describe('the right to give grants', () => {
+  const setGivers = (store: MemoryStore, givers: 'owners' | 'owners and writers') =>
+    store.as(author).grants.setGivers(givers)
+
+  test('is left to owners with new keys, and writers get it back', async () => {
+    const { grantId } = await give(writer, 'by a writer')
+    const own = await give(owner, 'by an owner')
+    const { epochs, givers } = await owner.store.status()
+    expect(givers).toBe('owners and writers')
+    const left = await setGivers(owner.store, 'owners')
+    expect(left).toMatchObject({
+      pending: undefined,
+      residualAccess: undefined,
+      endsGrants: [{ grantId, grantedBy: idOf(writer) }],
+    })
+    expect(await owner.store.status()).toMatchObject({ givers: 'owners', epochs: epochs + 1 })
+    expect((await setGivers(owner.store, 'owners')).commit).toBeUndefined()
+    // It is at the remote already.
+    await sync(writer)
+    const { head, givers: there } = await writer.store.status()
+    expect(there).toBe('owners')
+    await expect(give(writer, 'more')).rejects.toMatchObject({
+      code: 'permission_denied',
+      message: expect.stringMatching(/^Only owners may give grants/),
+    })
+    expect((await writer.store.status()).head).toBe(head)
+    expect(
+      (await owner.store.grants.list()).map(({ grantId: id, status }) => [id, status]),
+    ).toEqual([
+      [grantId, 'granter_inactive'],
+      [own.grantId, 'active'],
+    ])
+    await give(owner, 'more of an owner')
+    const opened = await setGivers(owner.store, 'owners and writers')
+    expect(opened).toMatchObject({ pending: undefined, endsGrants: [] })
+    expect((await setGivers(owner.store, 'owners and writers')).commit).toBeUndefined()
+    expect(await owner.store.status()).toMatchObject({ givers, epochs: epochs + 1 })
+    await give(writer, 'again')
+    await sync(owner)
+    expect((await statuses()).map(([status]) => status)).toEqual([
+      'granter_inactive',
+      'active',
+      'active',
+      'active',
+    ])
+    await owner.store.maintenance.verify()
+  })
+
+  test('is changed by owners, which a report tells', async () => {
+    await expect(setGivers(writer.store, 'owners')).rejects.toMatchObject({
+      code: 'permission_denied',
+    })
+    await expect(
+      owner.store.as(author).grants.setGivers(JSON.parse('"readers"')),
+    ).rejects.toMatchObject({
+      code: 'invalid_input',
+    })
+    await setGivers(owner.store, 'owners')
+    await setGivers(owner.store, 'owners and writers')
+    const { access } = await owner.store.maintenance.report()
+    expect(access.map(({ action }) => action).slice(-3)).toEqual([
+      { type: 'grants_left_to_owners' },
+      { type: 'epoch_began' },
+      { type: 'grants_opened_to_writers' },
+    ])
   })
 })
 

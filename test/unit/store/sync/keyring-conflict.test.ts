@@ -240,6 +240,18 @@ describe('an owner that keeps its own line', () => {
     expect(await rolesOf(a)).toEqual(await rolesOf(b))
   })
 
+  test('may repeat who gives grants, which the refusal names', async () => {
+    const { a, b, ofA } = await lines()
+    await a.store.as(author).grants.setGivers('owners', alone)
+    await sync(a)
+    expect((await failureOf(sync(b))).message).toContain('let owners alone give grants')
+    const report = await b.store.as(author).sync({ repair: true, redo })
+    expect(report.late).toEqual([])
+    expect(await b.store.status()).toMatchObject({ givers: 'owners' })
+    expect(await rolesOf(b)).toHaveProperty(ofA)
+    await b.store.maintenance.verify()
+  })
+
   test('repeats only the chosen ones, and lists the rest', async () => {
     const { b, ofA } = await lines()
     const report = await b.store.as(author).sync({ repair: true, redo: ['redactions'] })

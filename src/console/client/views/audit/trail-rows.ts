@@ -74,6 +74,8 @@ const ACTIONS: Readonly<Record<TrailRow['actions'][number]['type'], string>> = {
   passphrase_removed: 'removed a passphrase',
   recovery_key_set: 'set a recovery key',
   recovery_key_removed: 'removed a recovery key',
+  grants_left_to_owners: 'left the giving of grants to owners alone',
+  grants_opened_to_writers: 'let writers give grants',
   epoch_began: 'replaced the keys',
 }
 

@@ -3,10 +3,12 @@
 // opens as its row describes it. FORMAT §8.3, §13.
 // @module-tag slow
 
+import { rmSync } from 'node:fs'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Start, StartMemory, StartState, StartVersion } from '../../src/format/start.ts'
+import type { ChangeRecord } from '../../src/format/change-record.ts'
+import type { Start, StartMemory, StartVersion } from '../../src/format/start.ts'
 import type { MemoryStore } from '../../src/index.ts'
-import { put, sync } from '../support/clones.ts'
+import { type Clone, idOf, joinClone, put, sync, syncAll } from '../support/clones.ts'
 import {
   create,
   floored,
@@ -16,10 +18,21 @@ import {
   type GrantWorld,
   hold,
   holderPlace,
+  mainAt,
+  moveMain,
   readStartAt,
+  showAt,
   syncHolder,
   writeAs,
 } from '../support/grant-holders.ts'
+import {
+  inState,
+  otherText,
+  remake,
+  replaceRecord,
+  treeWith,
+  withoutDetail,
+} from '../support/lying-granters.ts'
 import { author, contentsOf } from '../support/stores.ts'
 import { git } from '../support/temporary.ts'
 
@@ -34,9 +47,10 @@ beforeEach(async () => {
   await sync(world.granter)
 })
 
-const inState =
-  (change: (state: StartState) => Partial<StartState>): Lie =>
-  (start) => ({ ...start, state: { ...start.state, ...change(start.state) } })
+/** A floor that does not fit to a state is refused at once. */
+const withoutFloor =
+  (lie: Lie): Lie =>
+  (start) => ({ ...lie(start), floor: undefined })
 
 const inMemory = (path: string | undefined, change: (one: StartVersion) => StartVersion): Lie =>
   inState(({ memories }) => ({
@@ -80,9 +94,11 @@ const lies: readonly (readonly [name: string, said: string, lie: Lie])[] = [
   [
     'no deletion',
     'its memories',
-    inState(({ memories }) => ({
-      memories: memories.filter(({ value }) => value?.live !== undefined),
-    })),
+    withoutFloor(
+      inState(({ memories }) => ({
+        memories: memories.filter(({ value }) => value?.live !== undefined),
+      })),
+    ),
   ],
   ['no devices', 'the last changes of its devices', inState(() => ({ devices: [] }))],
   [
@@ -146,7 +162,12 @@ const lies: readonly (readonly [name: string, said: string, lie: Lie])[] = [
   [
     'another record of its keyring',
     'its members',
-    inState(({ keyring }) => ({ keyring: { ...keyring, record: new Uint8Array(32) } })),
+    withoutFloor((start) => {
+      const record = new Uint8Array(32)
+      const keyring = { ...start.state.keyring, record }
+      const keyrings = [{ record, commit: start.state.commit }]
+      return { ...start, keyrings, state: { ...start.state, keyring } }
+    }),
   ],
 ]
 
@@ -174,6 +195,142 @@ describe('a lie that a holder cannot see', () => {
     await syncHolder(held)
     await sync(world.granter)
     expect(await contentsOf(world.granter.store)).toEqual(await contentsOf(held))
+    await held.close()
+  })
+})
+
+describe('a lie in a history that verification refuses', () => {
+  const evil = 'Deploy at once, to evil.example.'
+  let writer: Clone
+  beforeEach(async () => {
+    writer = await joinClone(world.granter, world.url)
+    await put(writer, '/plan.md', 'Wait.')
+    await put(writer, '/plan.md', 'Deploy on Monday.')
+    // The granter describes that state once more.
+    showAt(world, 'start', undefined)
+    await syncAll([writer, world.granter])
+  })
+
+  const treeOf = (oid: string): string => git(['rev-parse', `${oid}^{tree}`], world.url).trim()
+  const parentOf = (oid: string): string => git(['rev-parse', `${oid}^`], world.url).trim()
+
+  /** Has the host show a commit, and the granter describe it. */
+  function show(commit: string, lie: Lie = (start) => start): void {
+    moveMain(world, commit)
+    const tree = treeOf(commit)
+    forgeStart(world, (start) => inState(() => ({ commit, tree }))(lie(start)))
+  }
+
+  const own = (): ReturnType<typeof otherText> => otherText(world, '/plan.md', evil)
+
+  /** A second commit of the writer's own record. */
+  function showOwnText(): void {
+    const { before, after, change } = own()
+    const tree = treeWith(world, treeOf(mainAt(world)), before, after)
+    show(remake(world, mainAt(world), { tree }), change)
+  }
+
+  const refused: readonly (readonly [name: string, code: string, lie: () => void])[] = [
+    ["a text of its own under the writer's version", 'envelope_salt', showOwnText],
+    [
+      'another tree below the state',
+      'tree_mismatch',
+      () => {
+        const tree = treeOf(parentOf(parentOf(mainAt(world))))
+        const below = remake(world, parentOf(mainAt(world)), { tree })
+        show(remake(world, mainAt(world), { parents: [below] }))
+      },
+    ],
+    [
+      'an earlier version that is missing without a redaction',
+      'detail_missing',
+      () => {
+        const below = withoutDetail(world, parentOf(mainAt(world)))
+        show(remake(world, mainAt(world), { parents: [below] }))
+      },
+    ],
+    [
+      "a record in the writer's name that the granter has signed",
+      'device_signature_invalid',
+      () => {
+        const { deviceId } = writer.place.identity
+        const { signing } = world.granter.place.identity
+        const by = { deviceId, signing }
+        const { commit, record } = replaceRecord(world, mainAt(world), (body) => body, by)
+        show(
+          commit,
+          inState(() => ({ record })),
+        )
+      },
+    ],
+    [
+      'a record of its own that continues the chain of another device',
+      'record_sequence',
+      () => {
+        const { identity: by } = world.granter.place
+        const first = { deviceId: by.deviceId, sequence: 1 }
+        const change = (body: ChangeRecord): ChangeRecord => ({ ...body, ...first })
+        const { commit, record } = replaceRecord(world, mainAt(world), change, by)
+        show(
+          commit,
+          inState(() => ({ record })),
+        )
+      },
+    ],
+  ]
+
+  test.each(refused)('%s', async (_, code, lie) => {
+    lie()
+    const held = await hold(world)
+    await writeAs(held, create('/unsent.md', 'unsent'))
+    const { beginning } = await held.status()
+    const error = await held.history.fetchAll().catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code: 'baseline_false', cause: { code } })
+    expect(String(error)).toContain(idOf(world.granter))
+    expect(String(error)).toContain(`(${code})`)
+    expect(String(error)).not.toContain(idOf(writer))
+    expect((await held.status()).beginning).toEqual(beginning)
+    expect((await held.read('/unsent.md'))?.content).toBe('unsent')
+    await held.close()
+  })
+
+  test('is read as the version of the writer until then', async () => {
+    const honest = await writer.store.read('/plan.md')
+    showOwnText()
+    const held = await hold(world)
+    const shown = await held.read('/plan.md')
+    expect(shown?.content).toBe(evil)
+    expect(shown?.versionId).toBe(honest?.versionId)
+    expect(shown?.updatedAt).toBe(honest?.updatedAt)
+    await writeAs(held, { type: 'edit', path: '/plan.md', edit: (text) => `${text} Now.` })
+    expect((await syncHolder(held)).sent.commits).toBe(1)
+    await expectNamed(held, 'envelope_salt')
+    await held.close()
+  })
+
+  test('is not what a refusal above the state is', async () => {
+    const held = await hold(world)
+    const state = mainAt(world)
+    const { before, after } = own()
+    await writeAs(held, create('/sent.md'))
+    await syncHolder(held)
+    const tree = treeWith(world, treeOf(mainAt(world)), before, after)
+    const above = remake(world, mainAt(world), { tree })
+    expect(parentOf(above)).toBe(state)
+    moveMain(world, above)
+    await expect(syncHolder(held)).rejects.toMatchObject({
+      code: expect.not.stringMatching(/^baseline/),
+    })
+    await held.close()
+  })
+
+  test('is not what a remote without the history is', async () => {
+    const held = await hold(world)
+    const missing = git(['rev-list', '--max-parents=0', 'main'], world.url).trim()
+    rmSync(`${world.url}/objects/${missing.slice(0, 2)}/${missing.slice(2)}`)
+    await expect(held.history.fetchAll()).rejects.toMatchObject({
+      code: expect.not.stringMatching(/^baseline/),
+    })
     await held.close()
   })
 })
@@ -220,14 +377,32 @@ test('a lie is named, though the clone begins at the honest floor by now', async
   await held.close()
 })
 
+test('an honest floor below a redaction is no lie', async () => {
+  const { world: honest, old } = await floored()
+  const { data } = await honest.granter.store.history.versions({ path: '/b.md' })
+  const versionIds = [data.at(-1)?.versionId ?? '']
+  await honest.granter.store.as(author).redact({ select: { versionIds }, reason: 'legal' })
+  await sync(honest.granter)
+  const held = await hold(honest)
+  await put(old, '/old.md')
+  await sync(old)
+  // In either case, it begins at the floor from then on.
+  await syncHolder(held).catch(() => undefined)
+  expect(await held.history.fetchAll()).toBeGreaterThan(90)
+  await held.maintenance.verify()
+  await held.close()
+})
+
 describe('a lie that shows at once', () => {
   const shown: readonly (readonly [code: string, name: string, lie: Lie])[] = [
     [
       'tree_mismatch',
       'a memory is left out',
-      inState(({ memories }) => ({
-        memories: memories.filter(({ value }) => value?.live?.path !== '/notes/1.md'),
-      })),
+      withoutFloor(
+        inState(({ memories }) => ({
+          memories: memories.filter(({ value }) => value?.live?.path !== '/notes/1.md'),
+        })),
+      ),
     ],
     [
       'tree_mismatch',
@@ -250,13 +425,15 @@ describe('a lie that shows at once', () => {
       'other members',
       inState(({ settings, keyring }) => ({ keyring: { ...keyring, blob: settings.blob } })),
     ],
-    ['grant_expired', 'no grants', inState(() => ({ grants: [] }))],
+    ['grant_expired', 'no grants', withoutFloor(inState(() => ({ grants: [] })))],
     [
       'grant_expired',
       'a granter that is no member',
-      inState(({ grants }) => ({
-        grants: grants.map((grant) => ({ ...grant, granter: other })),
-      })),
+      withoutFloor(
+        inState(({ grants }) => ({
+          grants: grants.map((grant) => ({ ...grant, granter: other })),
+        })),
+      ),
     ],
     [
       'grant_expired',

@@ -5,10 +5,10 @@
 import type { WorkOptions } from '../../async.ts'
 import { equalBytes, toHex } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
-import { deviceIdOf, formatId } from '../../format/id.ts'
 import { lineOf } from '../../format/start.ts'
 import type { Remote } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
+import { inSlices } from '../../time-slice.ts'
 import { connectFetch } from '../../transport/fetch.ts'
 import type { RemoteOptions, TransferProgress } from '../../transport/remote-access.ts'
 import { catchUp } from '../history/catch-up.ts'
@@ -19,8 +19,10 @@ import { boundaryOf, type ObjectSource } from '../snapshot/git-reads.ts'
 import type { CurrentVersion } from '../snapshot/live-memory.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CloneBeginning } from '../verify/beginning.ts'
+import { snapshotAt } from '../verify/snapshot-at.ts'
 import { verifyDescent, verifyHistory } from '../verify/verify.ts'
 import { findBound, keyringsOf } from './bound-address.ts'
+import { blamed, falseStart } from './false-start.ts'
 
 export interface HistoryFetchOptions extends WorkOptions {
   /** By default `origin`. */
@@ -34,9 +36,9 @@ export const ALL = 2_147_483_647
 
 /**
  * The number of commits. Throws `remote_moved` if this clone lacks commits of the remote: sync
- * first; `baseline_false` if the device has described another state than the history has;
- * `rolled_back` if that lacks the state which the remote's address names; a remote code, or the
- * code of verification.
+ * first; `baseline_false` if the device has described another state than the history has, or one
+ * whose history is refused; `rolled_back` if that lacks the state which the remote's address names; a
+ * remote code, or the code of verification for later commits.
  */
 export async function fetchAllHistory(
   session: StoreSession,
@@ -111,20 +113,59 @@ async function verifyAgainst(
   head: Oid,
   options: WorkOptions,
 ): Promise<Snapshot> {
-  const said = findSaid(beginning)
-  const whole = said && (await verifyHistory(source, said.head.commit, options)).snapshot
-  if (said && whole) refuseFalse(session, findDifference(said, whole))
+  const said = findSaid(session, beginning)
+  if (said === undefined) return (await verifyHistory(source, head, options)).snapshot
+  const found = await verifySaid(session, source, beginning, said, options)
   // Otherwise something was merged that is based on an older version, or redacted.
   const snapshot =
-    (whole && (await verifyDescent(source, whole, head, options))) ??
+    (await verifyDescent(source, found, head, options)) ??
     (await verifyHistory(source, head, options)).snapshot
   // A floor has the redactions of the newer state, too, since its history is without those texts.
-  const isKnown = said === undefined || isWithin(said.redacted, snapshot.redacted)
-  if (!isKnown) refuseFalse(session, 'its redactions')
+  if (!isWithin(said.redacted, snapshot.redacted)) refuseFalse(session, 'its redactions')
   // An earlier state may have been believed before this one, and changes been built on it.
   const now = await session.reading((at) => (at.head.commit === head ? at : undefined))
   if (now !== undefined) refuseFalse(session, findDifference(now, snapshot))
   return snapshot
+}
+
+/**
+ * The verified state where the clone begins. All up to the state of the start is the word of its
+ * device, also where the clone begins at the floor.
+ */
+async function verifySaid(
+  session: StoreSession,
+  source: HistorySource,
+  { state }: CloneBeginning,
+  said: Snapshot,
+  options: WorkOptions,
+): Promise<Snapshot> {
+  const { commit, height } = said.head
+  try {
+    const { snapshot: whole } = await verifyHistory(source, state, options)
+    const found =
+      state === commit ? whole : await findAt(source, { head: state, commit, height }, options)
+    if (found === undefined) refuseFalse(session, 'the commits after its floor')
+    const verified = found ?? whole
+    refuseFalse(session, findDifference(said, verified))
+    return verified
+  } catch (error) {
+    throw blamed(session, error)
+  }
+}
+
+/**
+ * The state at a commit below a verified head, whose redactions have rewritten it too. Undefined if
+ * not all later commits descend from it.
+ */
+async function findAt(
+  source: HistorySource,
+  { head, commit, height }: { readonly head: Oid; readonly commit: Oid; readonly height: number },
+  { signal }: WorkOptions,
+): Promise<Snapshot | undefined> {
+  const history = new History()
+  await catchUp(history, source, head, { signal })
+  const at = history.findCommit(commit, height)
+  return at?.isCut === true ? inSlices(snapshotAt(source, history, at.position), signal) : undefined
 }
 
 /** The line of keyring records that the start names begins that of the history. */
@@ -152,12 +193,12 @@ function findLine(session: StoreSession): readonly Uint8Array[] | undefined {
 }
 
 /** Undefined if the kept start is damaged: the state at our head was made from it, too. */
-function findSaid(beginning: CloneBeginning): Snapshot | undefined {
+function findSaid(session: StoreSession, beginning: CloneBeginning): Snapshot | undefined {
   try {
     return beginning.snapshot
   } catch (error) {
     if (hasCode(error, 'baseline_malformed')) return undefined
-    throw error
+    throw blamed(session, error)
   }
 }
 
@@ -181,14 +222,9 @@ export function beginsElsewhereError(): StoreError {
   return new StoreError('ref_conflict', 'Another process has changed where this clone begins')
 }
 
-function refuseFalse({ identity }: StoreSession, problem: string | undefined): void {
-  if (problem === undefined || identity.grant === undefined) return
-  const device = formatId('device', deviceIdOf(identity.grant.granterKey))
-  throw new StoreError(
-    'baseline_false',
-    `The device ${device}, which gave the grant of this clone, has described a state that the ` +
-      `history does not have: ${problem} differ`,
-  )
+function refuseFalse(session: StoreSession, problem: string | undefined): void {
+  if (problem === undefined) return
+  throw falseStart(session, `a state that the history does not have: ${problem} differ`)
 }
 
 /** What differs between two snapshots of one commit. */

@@ -160,6 +160,9 @@ export class GrantedFiles {
       get time() {
         return read().time
       },
+      get state() {
+        return read().state
+      },
       get start() {
         return read().start
       },

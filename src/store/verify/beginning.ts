@@ -39,6 +39,8 @@ export interface CloneBeginning {
   /** The device whose word it is, and when it gave it, ms since 1970. */
   readonly deviceId: string
   readonly time: number
+  /** The commit of its state: the snapshot's own, or above that of a floor. */
+  readonly state: Oid
   /** The start, if it has a floor and this is not it: for merges with an older base. */
   readonly start: Start | undefined
 }
@@ -59,7 +61,7 @@ export function* beginningOf(
 ): Generator<undefined, CloneBeginning> {
   const { state, granter: deviceId, time } = start
   const snapshot = yield* snapshotOf(source, start, state)
-  return { snapshot, deviceId, time, start: start.floor && start }
+  return { snapshot, deviceId, time, state: state.commit, start: start.floor && start }
 }
 
 /** The older state that the same start describes. */
@@ -75,7 +77,7 @@ export function* floorOf(source: StartSource, start: Start): Generator<undefined
     memories: overlaid(state.memories, floor.memories, ({ memoryId }) => memoryId),
   }
   const snapshot = yield* snapshotOf(source, start, merged)
-  return { snapshot, deviceId, time, start: undefined }
+  return { snapshot, deviceId, time, state: state.commit, start: undefined }
 }
 
 /** Throws `grant_expired` unless the grant of an identity holds at a state, at a time. */

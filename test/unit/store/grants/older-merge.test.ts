@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs'
 import { beforeEach, expect, test } from 'vitest'
 import type { MemoryStore, SyncReport } from '../../../../src/index.ts'
-import { put, sync } from '../../../support/clones.ts'
+import { idOf, put, sync } from '../../../support/clones.ts'
 import { environment } from '../../../support/faulty-remotes.ts'
 import { answer, fetching, startGitServer } from '../../../support/git-server.ts'
 import {
@@ -22,6 +22,7 @@ import {
   syncHolder,
   writeAs,
 } from '../../../support/grant-holders.ts'
+import { inState, otherText, remake, treeWith } from '../../../support/lying-granters.ts'
 import { author, contentsOf } from '../../../support/stores.ts'
 import { git } from '../../../support/temporary.ts'
 
@@ -181,6 +182,36 @@ test('names a device that has described a false state', async () => {
   await mergeOlder()
   const { head } = await held.status()
   await expect(syncHolder(held)).rejects.toMatchObject({ code: 'baseline_false' })
+  expect((await held.status()).head).toBe(head)
+  expect((await held.read('/one.md'))?.content).toBe('/one.md')
+  await held.close()
+})
+
+test('names a device that has shown a text of its own as that of another one', async () => {
+  const honest = mainAt(world)
+  const { before, after, change } = otherText(world, '/d.md', 'evil')
+  const tree = git(['rev-parse', `${honest}^{tree}`], world.url).trim()
+  const forged = remake(world, honest, { tree: treeWith(world, tree, before, after) })
+  moveMain(world, forged)
+  forgeStart(world, (start) => {
+    const shown = { commit: forged, tree: treeWith(world, tree, before, after) }
+    return inState(() => shown)(change(start))
+  })
+  const held = await hold(world, at)
+  await writeAs(held, create('/one.md'))
+  expect((await held.read('/d.md'))?.content).toBe('evil')
+  moveMain(world, honest)
+  await mergeOlder()
+  const merge = git(['cat-file', 'commit', mainAt(world)], world.url)
+  const parents = [...merge.matchAll(/^parent (\S+)$/gm)].map(([, oid = '']) => oid)
+  const merged = treeWith(world, /^tree (\S+)/.exec(merge)?.[1] ?? '', before, after)
+  const under = parents.map((oid) => (oid === honest ? forged : oid))
+  expect(under).toContain(forged)
+  moveMain(world, remake(world, mainAt(world), { tree: merged, parents: under }))
+  const { head } = await held.status()
+  const error = await syncHolder(held).catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ code: 'baseline_false', cause: { code: 'tree_mismatch' } })
+  expect(String(error)).toContain(idOf(world.granter))
   expect((await held.status()).head).toBe(head)
   expect((await held.read('/one.md'))?.content).toBe('/one.md')
   await held.close()

@@ -25,6 +25,8 @@ import { liveGrants, readNotes, refNames } from './own-grants.ts'
 /** A start is made again once the head is this much higher, or after that time if it has moved. */
 export const REFRESH_COMMITS = 256
 export const REFRESH_MS = 60 * 60 * 1000
+/** The same if it has not moved: new holders learn from its time that a remote is not behind. */
+export const REFRESH_IDLE_MS = 24 * REFRESH_MS
 /** At most about this much is fetched in one sync of baselines that are not verified yet. */
 const UNKNOWN_BYTES_MAX = 32 * MEBIBYTE
 /** At most this many refs of no granter are removed in one sync. */
@@ -190,9 +192,9 @@ async function isOutOfDate(
 ): Promise<boolean> {
   if (published === undefined || published.redacted !== redacted.size) return true
   const higher = head.height - published.height
-  if (higher === 0) return false
-  const isOld = session.clock.now() - published.at >= REFRESH_MS
-  if (isOld || Math.abs(higher) >= REFRESH_COMMITS) return true
+  const age = session.clock.now() - published.at
+  if (higher === 0) return age >= REFRESH_IDLE_MS
+  if (age >= REFRESH_MS || Math.abs(higher) >= REFRESH_COMMITS) return true
   return hasOlderBase(session, head, published)
 }
 

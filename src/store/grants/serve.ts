@@ -12,7 +12,7 @@ import type { StoreSession } from '../session/session.ts'
 import type { Head } from '../snapshot/snapshot.ts'
 import { floorHeightOf, hasOlderBase, makeStartOf, makeWrapsOf } from './make-start.ts'
 import { liveGrants, readNotes, refNames } from './own-grants.ts'
-import { blobOf, REFRESH_COMMITS, REFRESH_MS } from './publish.ts'
+import { blobOf, REFRESH_COMMITS, REFRESH_IDLE_MS, REFRESH_MS } from './publish.ts'
 
 /** How often this is repeated while others rewrite the history. */
 const ATTEMPTS = 4
@@ -137,7 +137,7 @@ async function grantRefsFor(
   const isCurrent =
     made?.basis === basis &&
     head.height - made.height < REFRESH_COMMITS &&
-    (head.height === made.height || now - made.at < REFRESH_MS) &&
+    now - made.at < (head.height === made.height ? REFRESH_IDLE_MS : REFRESH_MS) &&
     !(await hasOlderBase(session, head, made))
   if (made !== undefined && isCurrent) {
     return [

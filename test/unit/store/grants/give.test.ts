@@ -388,3 +388,18 @@ test.each([
   })
   expect(await clone.store.grants.list()).toEqual([])
 })
+
+test('a start is signed again once a day, even if nothing has moved', async () => {
+  const { text } = await clone.store.as(author).grants.give({ lastsMs: 20 * 24 * HOUR })
+  now += 24 * HOUR - 1
+  expect((await sync()).grants).toBeUndefined()
+  now += 1
+  expect((await sync()).grants).toMatchObject({ isRefreshed: true, wereLost: false })
+  expect(open(text)?.time).toBe(now)
+  now += HOUR
+  expect((await sync()).grants).toBeUndefined()
+  expect(paths(open(text))).toEqual(['/a.md'])
+  // A clock that was put back signs nothing older.
+  now -= 30 * HOUR
+  expect((await sync()).grants).toBeUndefined()
+})

@@ -62,6 +62,7 @@ export type RemoteCode =
   | 'grant_expired'
   | 'grant_keys_missing'
   | 'history_needed'
+  | 'baseline_old'
   | 'remote_unreachable'
   | 'remote_timeout'
   | 'remote_busy'

@@ -1,6 +1,7 @@
 // The grant that environment variables name (docs/SANDBOXES.md): a bearer text, or a file with it,
 // and the remote that it is for. With one, no identity file and no `join` are needed.
 
+import { findDuration } from '../duration.ts'
 import { StoreError } from '../errors.ts'
 import { findTextFile } from './files.ts'
 import { findVariable, type Variables } from './places.ts'
@@ -12,6 +13,8 @@ export interface NamedGrant {
   readonly url: string
   /** Whether the whole history is wanted at the beginning. */
   readonly full: boolean
+  /** The age of a state beyond which it is refused. */
+  readonly maxAgeMs: number | undefined
 }
 
 /** Undefined if neither variable is set. Throws `invalid_input`. */
@@ -33,7 +36,16 @@ export function findGrant(variables: Variables): NamedGrant | undefined {
     )
   }
   const full = findVariable(variables, 'GITLOCKET_FULL') === '1'
-  return { grant: text?.trim() ?? readGrant(file ?? ''), url, full }
+  const maxAgeMs = findMaxAge(variables)
+  return { grant: text?.trim() ?? readGrant(file ?? ''), url, full, maxAgeMs }
+}
+
+function findMaxAge(variables: Variables): number | undefined {
+  const text = findVariable(variables, 'GITLOCKET_MAX_AGE')?.trim()
+  if (text === undefined) return undefined
+  const duration = findDuration(text)
+  if (duration !== undefined && duration > 0) return duration
+  throw new StoreError('invalid_input', 'GITLOCKET_MAX_AGE must be a duration such as 36h or 7d')
 }
 
 /** A job without access to its secret has an empty variable, and must not ask for an identity. */

@@ -27,6 +27,8 @@ export class HeldGrant implements HeldAccess {
   readonly name: string
   readonly identity: Identity
   isOver = false
+  maxAgeMs: number | undefined = undefined
+  signedAt = 0
   /** Reads the wraps of the clone: another process may have kept newer ones. */
   findKept: () => readonly Uint8Array[] = () => []
   readonly #keys: GrantKeys

@@ -37,6 +37,10 @@ export interface HeldAccess {
   readonly name: string
   /** Whether a verified head has shown that the grant has ended. */
   isOver: boolean
+  /** The age of a shown state beyond which it is not accepted as current; undefined for any. */
+  maxAgeMs: number | undefined
+  /** The time of the newest baseline that this process has seen of the granter; 0 without one. */
+  signedAt: number
   /** The blobs of the granter's wraps and start, among the refs that a remote shows. */
   blobsAmong(named: ReadonlyMap<string, string>): {
     readonly wraps: string | undefined

@@ -199,6 +199,14 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     4,
     'If the message does not name another way, run `gitlocket fetch --all`',
   ),
+  baseline_old: row(
+    409,
+    'conflict_error',
+    4,
+    'Sync the device that gave the grant, and then this one; if that device does sync, compare ' +
+      'the words of `gitlocket status` there and here, and do not trust the remote',
+    true,
+  ),
   remote_expired: refusedByRemote(
     'Correct the clock of this machine if it is wrong; else renew the certificate of the host',
   ),

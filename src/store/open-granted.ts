@@ -43,20 +43,25 @@ export interface GrantedOptions
   readonly transfer?: ((progress: TransferProgress) => void) | undefined
   /** Begins with the whole history instead, verified from genesis. */
   readonly full?: boolean | undefined
+  /**
+   * Refuses a state that is older: the clone does not begin with it, and no sync takes it for the
+   * newest one. By default, any age is accepted.
+   */
+  readonly maxAgeMs?: number | undefined
 }
 
 /**
  * Opens the clone in `directory`, which is made if it is absent or empty. Throws `invalid_identity`
  * for a mistyped grant, `grant_expired`, `store_id_mismatch` or `rolled_back` if the remote is of
  * another store than the address names, or lacks its state, `not_found` if the remote has nothing
- * for the grant, `history_needed`, a remote code, or what verification refuses; nothing is left
- * then.
+ * for the grant, `baseline_old`, `history_needed`, a remote code, or what verification refuses;
+ * nothing is left then.
  */
 export async function openGranted(options: GrantedOptions): Promise<MemoryStore> {
-  const { grant, url, access, transfer, full, ...others } = options
+  const { grant, url, access, transfer, full, maxAgeMs, ...others } = options
   checkText(grant, '`grant`')
   checkText(url, '`url`')
-  const at = await parseGrantAt(grant, url, access)
+  const at = await parseGrantAt(grant, url, access, maxAgeMs)
   const opening = checkPlaces({ ...others, identity: at.held.identity })
   const { disk = systemDisk, directory } = opening
   if (disk.list(directory).length > 0) return openKept(opening, at, access)

@@ -11,6 +11,7 @@ import { roleOf } from './access/authority.ts'
 import { countSecrets, type Secrets } from './devices/devices.ts'
 import { onCurrentHead } from './session/one-state.ts'
 import type { StoreSession } from './session/session.ts'
+import { shownAt } from './session/shown-age.ts'
 import type { ClockLeap } from './session/writer-clock.ts'
 import { type ComparedState, comparedOf } from './snapshot/compared.ts'
 import type { RemoteStatus } from './sync/remote-state.ts'
@@ -74,6 +75,11 @@ export interface StoreStatus extends ComparedState {
   readonly grantExpiresAt: number | undefined
   /** Where such a clone begins; undefined for the whole history. */
   readonly beginning: HistoryBeginning | undefined
+  /**
+   * Of such a clone: when the newest state was current that it was shown, as the granter's baseline
+   * or a newer record of a device has it; ms since 1970.
+   */
+  readonly shownAt: number | undefined
   /** Whether the clock and the newest record are far apart: undefined if they are not. */
   readonly clockLeap: ClockLeap | undefined
 }
@@ -121,6 +127,11 @@ export function beginningOf({ beginning }: StoreSession): HistoryBeginning | und
   return { deviceId: formatId('device', deviceId), time, commit: snapshot.head.commit }
 }
 
+function shownAtOf({ identity, snapshot, beginning }: StoreSession): number | undefined {
+  const held = identity.grant
+  return held && shownAt({ snapshot, beginning, held })
+}
+
 export function readInfo(session: StoreSession): Promise<StoreInfo> {
   return session.reading(({ settings: { value, created, updated } }) => ({
     storeId: formatId('store', session.storeId),
@@ -159,6 +170,7 @@ export async function readStatus(session: StoreSession): Promise<StoreStatus> {
       membershipRemote: (await findMembershipRemote(session))?.name,
       grantExpiresAt: snapshot.grants.get(session.identity.deviceId)?.notAfter,
       beginning: beginningOf(session),
+      shownAt: shownAtOf(session),
       clockLeap: session.clock.findLeap(snapshot),
     }
   })

@@ -65,6 +65,8 @@ export type RemoteStoreOptions = RemoteKey & {
   readonly sync?: SyncMode | undefined
   /** Fetches the whole history with a grant too, and verifies it from genesis. */
   readonly full?: boolean | undefined
+  /** With a grant: refuses a state that is older, at the opening and in each sync. */
+  readonly maxAgeMs?: number | undefined
   /** Whether to trust how new the store is, if the address does not name a state of it. */
   readonly trustFirstContact?: ((found: FirstContact) => Promise<boolean>) | undefined
   /** Reports the verification of a long history. */
@@ -82,8 +84,8 @@ const STORED_BYTES = 256 * MEBIBYTE
 /**
  * Opens the store in RAM. Throws `invalid_identity` or `invalid_input` for malformed options,
  * `grant_expired`, `wrong_key`, `store_id_mismatch`, `not_found` if the remote is empty or has
- * nothing for the grant, `rolled_back`, `history_needed`, a remote code, or what verification
- * refuses.
+ * nothing for the grant, `rolled_back`, `baseline_old`, `history_needed`, a remote
+ * code, or what verification refuses.
  */
 export async function openRemote(options: RemoteStoreOptions): Promise<RemoteStore> {
   const { grant, identity, recoveryKey, ...given } = checkObject(options, 'The options')
@@ -92,6 +94,9 @@ export async function openRemote(options: RemoteStoreOptions): Promise<RemoteSto
     throw invalid('Give a `grant`, an `identity` or a `recoveryKey`: exactly one of them')
   }
   checkText(given.url, '`url`')
+  if (given.maxAgeMs !== undefined && grant === undefined) {
+    throw invalid('`maxAgeMs` needs a `grant`: only its baselines tell how old a state is')
+  }
   const disk = new MemoryDisk(given.clock)
   const onErased = (): void => disk.removeTree(`${DIRECTORY}/gitlocket/cache`)
   const access = accessOf(given)
@@ -133,7 +138,7 @@ function accessOf(options: Opening['options']): Opening['access'] {
 
 async function openGrantedIn(place: Opening, grant: string): Promise<RemoteStore> {
   const { objects, access, options } = place
-  const at = await parseGrantAt(grant, options.url, access)
+  const at = await parseGrantAt(grant, options.url, access, options.maxAgeMs)
   const opening = openingOf(place, at.held.identity)
   const { signal, progress, full } = options
   const how = { ...opening, progress, full, access: { signal, ...access } }

@@ -107,6 +107,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'open-options',
     'open-session',
     'session',
+    'shown-age',
     'steady-head',
     'store-id',
     'writer',

@@ -12,6 +12,7 @@ const base: ReadonlySet<string> = new Set([
   'bytes',
   'cache-budget',
   'clock',
+  'duration',
   'fair-queue',
   'page',
   'plain-input',

@@ -114,6 +114,8 @@ export const variables: Readonly<Record<string, string>> = {
   GITLOCKET_GRANT_FILE: 'A file with a grant, in place of GITLOCKET_GRANT',
   GITLOCKET_REMOTE: 'The address of the remote, for a grant',
   GITLOCKET_FULL: '1 has a grant begin with the whole history, verified from the first commit on',
+  GITLOCKET_MAX_AGE:
+    'With a grant: a duration such as 36h or 7d; refuses a remote that shows an older state',
   GITLOCKET_ENGINE: 'The database of servers that share one: see `engine init`',
   GITLOCKET_ENGINE_CA: 'A file with certificates to trust for it, as `--engine-ca` names one',
   GITLOCKET_ENGINE_INSECURE: '1 allows plaintext to another machine, as `--engine-insecure`',

@@ -62,6 +62,7 @@ export async function findAttention(
     ...(await mergesToReview(context, store)),
     ...ofDevices(devices),
     ...ofMembers(status, devices),
+    ...ofShown(context, status),
     ...ofGrants(context, await store.grants.list()),
     ...status.remotes.flatMap((remote, _, all) => ofRemote(context, remote, all.length === 1)),
     ...ofStore(context, status),
@@ -162,6 +163,18 @@ function ofGrants(context: Context, grants: readonly Grant[]): readonly Attentio
       ? `${name} ends ${untilText(context, first.expiresAt)}`
       : `${ending.length} grants end within a day`
   return [{ kind: 'grants_ending', text, command: 'gitlocket grant list' }]
+}
+
+/** The clone of a grant was shown nothing newer for longer. */
+const SHOWN_MAX_MS = 7 * DAY_MS
+
+function ofShown(context: Context, { shownAt, beginning }: StoreStatus): readonly Attention[] {
+  if (shownAt === undefined || context.clock() - shownAt < SHOWN_MAX_MS) return []
+  const granter = beginning?.deviceId ?? 'the device that gave the grant'
+  const since = agoFormat(context)(shownAt)
+  const reason = `${granter} does not sync, or the host shows an old one`
+  const text = `Newest state signed ${since}: ${reason}`
+  return [{ kind: 'old_state', text, command: 'gitlocket sync' }]
 }
 
 function ofRemote(

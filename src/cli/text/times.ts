@@ -1,17 +1,10 @@
 // Parses and formats times for users: `--since 7d`, `yesterday` or a date; `3m ago`.
 
+import { findDuration, unitMs } from '../../duration.ts'
 import { StoreError } from '../../errors.ts'
 import { timestamp } from '../../operations/wire.ts'
 import type { ClockLeap } from '../../store/session/writer-clock.ts'
 import { type Context, type Input, usageError } from '../call/command.ts'
-
-const unitMs: Readonly<Record<string, number>> = {
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 7 * 86_400_000,
-}
 
 /**
  * Milliseconds since 1970 of a duration before `now` (`90m`, `36h`, `7d`, `2w`), of a day by its
@@ -75,11 +68,6 @@ const GRANTED_MS = 60_000
 
 export function grantedIntervalOf({ environment }: Context): number | undefined {
   return environment.grant && GRANTED_MS
-}
-
-function findDuration(text: string): number | undefined {
-  const match = /^(\d{1,6})([smhdw])$/.exec(text)
-  return match === null ? undefined : Number(match[1]) * (unitMs[match[2] ?? ''] ?? 0)
 }
 
 const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']

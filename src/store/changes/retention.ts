@@ -2,6 +2,7 @@
 // restore and rollback can revert. Erasing old versions is a redaction (redaction.ts). Never runs
 // by itself.
 
+import { spanText } from '../../duration.ts'
 import { StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
 import { checkPath } from '../../format/path.ts'
@@ -40,13 +41,6 @@ export interface Expiry {
   /** The memories before their deletion, in the order of their paths. */
   readonly expired: readonly MemoryInfo[]
 }
-
-const HOUR = 60 * 60 * 1000
-const UNITS = [
-  ['day', 24 * HOUR],
-  ['hour', HOUR],
-  ['minute', 60 * 1000],
-] as const
 
 /** The live memories that a rule applies to, in the order of their paths. Times are in ms. */
 export function planExpiry(
@@ -174,11 +168,4 @@ function reasonOf({ unchangedFor, unreadFor }: ExpiryRule): string {
     ...(unreadFor === undefined ? [] : [`not read for ${spanText(unreadFor)}`]),
   ]
   return `expired: ${parts.join(', ')}`
-}
-
-/** A duration in its largest unit: `90 days`, `1.5 hours`. */
-function spanText(ms: number): string {
-  const [unit, size] = UNITS.find((candidate) => ms >= candidate[1]) ?? ['ms', 1]
-  const count = Math.round((10 * ms) / size) / 10
-  return `${count} ${unit}${count === 1 || unit === 'ms' ? '' : 's'}`
 }

@@ -4,9 +4,10 @@
 import type { Progress } from '../../async.ts'
 import { toHex } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
+import type { Start } from '../../format/start.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import { HeldGrant } from '../../keys/held-grant.ts'
-import { wrapsBytesMax } from '../../limits.ts'
+import { startBytesMax, wrapsBytesMax } from '../../limits.ts'
 import { inSlices } from '../../time-slice.ts'
 import type {
   RemoteAccess,
@@ -15,7 +16,7 @@ import type {
 } from '../../transport/remote-access.ts'
 import { containsRecord, keyringRecords } from '../commits/ancestors.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
-import { GrantedFiles } from '../session/granted.ts'
+import { GrantedFiles, readStart } from '../session/granted.ts'
 import {
   environmentOf,
   localFiles,
@@ -23,12 +24,13 @@ import {
   type StoreEnvironment,
   type StorePlaces,
 } from '../session/open-options.ts'
+import { checkAge } from '../session/shown-age.ts'
 import { boundaryOf } from '../snapshot/git-reads.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
 import { checkGranted } from '../verify/beginning.ts'
 import { verifyHistory } from '../verify/verify.ts'
 import { RemoteAddress } from './remote-address.ts'
-import { type StartPlace, StartFetch } from './start-fetch.ts'
+import { lacksStateError, type StartPlace, StartFetch } from './start-fetch.ts'
 
 export interface StartCloneOptions extends StorePlaces, StoreEnvironment {
   readonly access: Omit<RemoteAccess, 'url'>
@@ -50,8 +52,13 @@ export async function parseGrantAt(
   grant: string,
   text: string,
   access: RemoteOptions | undefined,
+  maxAgeMs?: number,
 ): Promise<GrantAtRemote> {
   const held = await HeldGrant.parse(grant)
+  if (maxAgeMs !== undefined && !(maxAgeMs > 0)) {
+    throw new StoreError('invalid_input', '`maxAgeMs` must be above 0')
+  }
+  held.maxAgeMs = maxAgeMs
   const address = RemoteAddress.parse(text)
   address.checkStore(held.storeId, 'The grant is of another store than the address')
   // Loaded here: the library loads this file at its start.
@@ -102,21 +109,37 @@ async function fetchInto(
   const { transfer, signal, progress } = options
   const access = { ...options.access, url: address.url }
   const { storeId, identity } = held
-  const fetch = new StartFetch(held, { storeId, identity, access, transfer }, placeOf(objects))
+  const check = ({ time }: Pick<Start, 'time'>): void => {
+    checkAge(held, time, environmentOf(options).clock())
+  }
+  const how = { storeId, identity, access, transfer, check }
+  const fetch = new StartFetch(held, how, placeOf(objects))
   const files = new GrantedFiles(options)
   // Read before the fetch: another process may make the clone during it, and see more.
   const remotes = remotesSeenByClones(options, storeId)
   const found = await Promise.all(remotes.map((one) => one.find('origin', access.url)))
   const seen = found.flatMap((one) => one ?? [])
   if (options.full === true) {
-    const { head, wraps } = await fetch.fetchFirst(true)
+    const { head, wraps, start } = await fetch.fetchFirst(true, held.maxAgeMs !== undefined)
     const bytes = fetch.readBlob(wraps, wrapsBytesMax)
     held.learn(bytes)
     await files.keepWraps(bytes)
     const { epochs } = await fetch.sourceAt(head)
     const source = { objects, storeId, epochs }
+    const described =
+      start === undefined
+        ? undefined
+        : readStart(source, fetch.readBlob(start, startBytesMax), held)
+    if (described !== undefined) check(described)
     const { snapshot } = await verifyHistory(source, head, { signal, progress })
     await address.check(keyringRecords(source, head), signal)
+    if (described !== undefined) {
+      const { height, record } = described.state
+      if (!(await inSlices(containsRecord(source, head, { height, record })))) {
+        throw lacksStateError()
+      }
+      held.signedAt = described.time
+    }
     for (const one of seen) {
       if (!(await inSlices(containsRecord(source, head, one)))) throw lacksSeenError()
     }

@@ -106,8 +106,8 @@ export class StartFetch {
     return { ...verified, start, wrapsBytes, startBytes }
   }
 
-  /** The newest commit alone, and the wraps and start of the granter. */
-  async fetchFirst(full = false): Promise<ShownRefs> {
+  /** The newest commit alone, or all, and the wraps and start of the granter. */
+  async fetchFirst(full = false, withStart = !full): Promise<ShownRefs> {
     const { connectFetch } = await import('../../transport/fetch.ts')
     const access = { ...this.#options.access, grantNames: [this.#held.name] }
     const connection = await connectFetch(access)
@@ -115,8 +115,8 @@ export class StartFetch {
       const { head, named } = connection.refs
       if (head === undefined) throw notFound('The remote is empty')
       const { wraps, start } = this.#held.blobsAmong(named)
-      const isWhole = wraps !== undefined && (full || start !== undefined)
-      const wants = [wraps, full ? undefined : start].flatMap((oid) => oid ?? [])
+      const isWhole = wraps !== undefined && (!withStart || start !== undefined)
+      const wants = [wraps, withStart ? start : undefined].flatMap((oid) => oid ?? [])
       const deepen = full && isWhole ? undefined : 1
       const { transfer: progress } = this.#options
       await this.#place.receive((into) =>
@@ -127,7 +127,7 @@ export class StartFetch {
         throw new StoreError('store_id_mismatch', 'The remote has another store than the grant')
       }
       if (!isWhole) throw wraps === undefined ? noKeysError() : noStartError()
-      return { head, wraps, start: full ? undefined : start }
+      return { head, wraps, start: withStart ? start : undefined }
     } finally {
       await connection.close()
     }
@@ -218,7 +218,8 @@ export class StartFetch {
   }
 }
 
-function lacksStateError(): StoreError {
+/** The remote's head does not have the state that its start describes. */
+export function lacksStateError(): StoreError {
   return new StoreError(
     'rolled_back',
     'The remote lacks changes that the device which gave the grant has described: it was rolled ' +
@@ -236,8 +237,8 @@ function noKeysError(): StoreError {
 function noStartError(): StoreError {
   return notFound(
     'The remote has no baseline for this grant, or it was deleted: the device that gave it makes ' +
-      'another one when it syncs. With GITLOCKET_FULL=1 the whole history is fetched and verified ' +
-      'instead, which takes longer',
+      'another one when it syncs. With GITLOCKET_FULL=1, and without GITLOCKET_MAX_AGE, the whole ' +
+      'history is fetched and verified instead, which takes longer',
   )
 }
 

@@ -23,6 +23,7 @@ import type { SeenHead } from '../local/remote-state-file.ts'
 import { type BuiltOn, type BuiltOnRedacted, findBuiltOn } from '../redaction/built-on.ts'
 import { finishAnew } from '../session/finish-anew.ts'
 import type { StoreSession } from '../session/session.ts'
+import { checkAge } from '../session/shown-age.ts'
 import type { Build } from '../session/writer.ts'
 import { describeMemory, type LiveMemory } from '../snapshot/live-memory.ts'
 import { closureOf } from '../snapshot/object-closure.ts'
@@ -119,7 +120,10 @@ async function fetchStart(
       bytes += received.bytes
     },
   }
-  const check: (start: NewStart['start']) => void = (start) => checkIsNewer(before, start)
+  const check: (start: NewStart['start']) => void = (start) => {
+    checkIsNewer(before, start)
+    checkAge(held, start.time, peer.session.clock.now())
+  }
   const { transfer } = peer.options
   const options = { storeId, identity, access: accessOf(peer), transfer, check }
   try {

@@ -394,6 +394,7 @@ const circumstances: readonly ErrorCode[] = [
   'cancelled',
   'store_closed',
   'upgrade_required',
+  'baseline_old',
   'out_of_memory',
   'locked',
   'storage_full',

@@ -21,6 +21,7 @@ import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
 import { BackOff } from './back-off.ts'
+import { checkIsCurrent } from './current.ts'
 import { type Fetched, type FetchedHead, fetchHead, verifyFetched } from './fetch.ts'
 import type { Sender } from './push.ts'
 import { reconcile } from './reconcile.ts'
@@ -190,6 +191,7 @@ async function adoptFetched(
   const nothing = { bytes: 0, reconciled: nothingMoved, late: [], merged: undefined }
   if (fetched.kind !== 'fetched') await checkHasState(peer)
   if (fetched.kind === 'empty') return { ...nothing, head: undefined }
+  if (fetched.kind !== 'fetched') await checkIsCurrent(peer)
   if (fetched.kind === 'seen') return { ...nothing, head: fetched.head }
   if (fetched.kind === 'ours') {
     await settle(peer, fetched.head, mark)
@@ -211,10 +213,12 @@ async function adoptFetched(
   }
   if (verified.kind !== 'accepted') {
     await checkHasState(peer)
+    if (verified.kind === 'known') await checkIsCurrent(peer)
     await settle(peer, verified.kind === 'known' ? verified.head : undefined, mark)
     return { ...nothing, head, bytes }
   }
   const { session, options } = peer
+  await checkIsCurrent(peer, verified.theirs.snapshot, incoming)
   // After a lost race little is merged, so that the connection does not wait for long.
   if (merged !== undefined && options.only !== 'pull' && !verified.theirs.isSuccessor) {
     await sender.prepare(head)

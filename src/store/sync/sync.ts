@@ -26,6 +26,7 @@ import { listBuiltOnRedacted } from '../redaction/built-on.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
 import { snapshotAt } from '../verify/snapshot-at.ts'
+import { isOld } from './current.ts'
 import { Sender } from './push.ts'
 import { accessOf, findGrantNames, type Peer, RemoteState } from './remote-state.ts'
 import {
@@ -209,8 +210,9 @@ async function moveBoth(peer: Peer, author: Author): Promise<Moved> {
   const { session, remote, options } = peer
   const sender = new Sender(peer)
   const unmet = await findUnmet(session, remote, options)
-  const mayOnlySend = options.only !== 'pull' && unmet === undefined
-  const sent = mayOnlySend ? await sender.sendWithoutFetch() : undefined
+  // What is too old may not be the newest state: the remote is asked first.
+  const mustAsk = options.only === 'pull' || unmet !== undefined || (await isOld(session))
+  const sent = mustAsk ? undefined : await sender.sendWithoutFetch()
   if (sent !== undefined) return { ...nothingTaken, sent }
   // Imported here: loading the verifier and the merge takes about as long as pushing a change.
   const { receiveAndSend } = await import('./rounds.ts')

@@ -54,6 +54,21 @@ test.each<[value: string, full: boolean]>([
   expect(findGrant(variables)?.full).toBe(full)
 })
 
+test.each<[text: string | undefined, maxAgeMs: number | undefined]>([
+  [undefined, undefined],
+  ['', undefined],
+  ['36h', 36 * 3_600_000],
+  [' 7d ', 7 * 86_400_000],
+])('accepts a state of an age up to that of a variable, %j', (text, maxAgeMs) => {
+  const variables = { ...remote, GITLOCKET_GRANT: grant, GITLOCKET_MAX_AGE: text }
+  expect(findGrant(variables)?.maxAgeMs).toBe(maxAgeMs)
+})
+
+test.each(['0h', '36', 'yesterday', '-1d', '1.5d'])('refuses the age %j', (text) => {
+  const variables = { ...remote, GITLOCKET_GRANT: grant, GITLOCKET_MAX_AGE: text }
+  expect(() => findGrant(variables)).toThrow(/GITLOCKET_MAX_AGE must be a duration/)
+})
+
 test.each<[what: string, variables: Record<string, string>, message: RegExp]>([
   [
     'a text and a file',

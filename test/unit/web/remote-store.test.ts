@@ -56,6 +56,22 @@ test('an identity or a recovery key reads the whole history, and follows it', as
   }
 })
 
+test('an older state than is accepted is not opened, or written to', async () => {
+  const world = await servedGrant()
+  let now = Date.now()
+  const limited = { clock: () => now, maxAgeMs: 3_600_000 }
+  const store = await openWeb(world, limited)
+  now += 2 * 3_600_000
+  const { head } = await store.sync().catch(() => ({ head: 'refused' }))
+  expect(head).toBe('refused')
+  const before = mainAt(world)
+  const refused = failureOf(store.as(webAuthor).write('/late.md', 'late'))
+  expect(await refused).toMatchObject({ code: 'baseline_old' })
+  expect(mainAt(world)).toBe(before)
+  expect(await failureOf(openWeb(world, limited))).toMatchObject({ code: 'baseline_old' })
+  await store.close().catch(() => undefined)
+})
+
 test('an address that names a state needs no trust, and an older remote is refused', async () => {
   const { granter, server, url: repository } = await servedGrant()
   const old = mainAt({ url: repository })
@@ -195,6 +211,8 @@ test('malformed options are refused', async () => {
     { url, grant, corsProxy: 1 },
     { url, grant, corsProxy: 'ftp://x' },
     { url, grant, timeoutMs: -1 },
+    { url, grant, maxAgeMs: 0 },
+    { url, recoveryKey: 'GLKR1-X', maxAgeMs: 1 },
     { url, grant, sync: 'never' },
     { url, recoveryKey: 1 },
   ]

@@ -95,6 +95,7 @@ function statusFacts(context: Context, found: StoreStatus): readonly Fact[] {
       ? ['Device', `${deviceName === '' ? deviceId : deviceName}, ${role}`]
       : ['Grant', `${role}, until ${timeFormat(context)(found.grantExpiresAt)}`],
     ...beginningFacts(context, found),
+    ...shownFacts(context, found),
     ['Memories', `${numberText(found.memories)}, ${sizeText(found.contentBytes)}, in ${commits}`],
     ...(remotes.length === 0 ? [noRemote] : []),
     ...remotes.map((remote, index): Fact => {
@@ -107,6 +108,11 @@ function statusFacts(context: Context, found: StoreStatus): readonly Fact[] {
 
 function beginningFacts(context: Context, { beginning }: StoreStatus): readonly Fact[] {
   return beginning === undefined ? [] : [['History', beginningText(context, beginning)]]
+}
+
+/** An older state is consistent too: only signed times tell how new it is. */
+function shownFacts(context: Context, { shownAt }: StoreStatus): readonly Fact[] {
+  return shownAt === undefined ? [] : [['Newest', `signed ${agoFormat(context)(shownAt)}`]]
 }
 
 /** On whose word the earlier changes are taken, in a clone that a grant began without them. */
@@ -216,6 +222,7 @@ function statusJson(context: Context, found: StoreStatus): Wire {
     epochs,
     clockLeap: clockJson(found.clockLeap),
     ...(found.grantExpiresAt !== undefined && { grantExpiresAt: found.grantExpiresAt }),
+    ...(found.shownAt !== undefined && { shownAt: found.shownAt }),
     ...(found.beginning && { beginning: beginningJson(found.beginning) }),
     storage: {
       ...storageJson(found.storage),

@@ -108,6 +108,7 @@ test.skipIf(terminal.missing)(
         ['device', 'remove', 'berta'],
         `Remove berta (${id})? A removed device never returns. [y/N]`,
       ],
+      [['grant', 'givers', 'owners'], 'Leave it to owners to give grants? [y/N]'],
     ] as const) {
       const { exitCode, screen } = onTerminal(owner, words, { typed: [[question, 'n\r']] })
       expect(exitCode).toBe(130)

@@ -37,8 +37,8 @@ export const ALL = 2_147_483_647
 /**
  * The number of commits. Throws `remote_moved` if this clone lacks commits of the remote: sync
  * first; `baseline_false` if the device has described another state than the history has, or one
- * whose history is refused; `rolled_back` if that lacks the state which the remote's address names; a
- * remote code, or the code of verification for later commits.
+ * whose history is refused; `rolled_back` if that lacks the state which the remote's address names;
+ * a remote code, or the code of verification for later commits.
  */
 export async function fetchAllHistory(
   session: StoreSession,
@@ -130,7 +130,7 @@ async function verifyAgainst(
 
 /**
  * The verified state where the clone begins. All up to the state of the start is the word of its
- * device, also where the clone begins at the floor.
+ * device, even if the clone begins at the floor.
  */
 async function verifySaid(
   session: StoreSession,

@@ -237,8 +237,8 @@ function noKeysError(): StoreError {
 function noStartError(): StoreError {
   return notFound(
     'The remote has no baseline for this grant, or it was deleted: the device that gave it makes ' +
-      'another one when it syncs. With GITLOCKET_FULL=1, and without GITLOCKET_MAX_AGE, the whole ' +
-      'history is fetched and verified instead, which takes longer',
+      'another one when it syncs. With GITLOCKET_FULL=1, and without GITLOCKET_MAX_AGE, the ' +
+      'whole history is fetched and verified instead, which takes longer',
   )
 }
 

@@ -4,8 +4,8 @@
 // which it syncs, so that its time has a meaning even if no one writes. Decision: a clone begins by
 // that time alone, since a device that was removed later could write new records on an older state.
 // After that, newer records of devices in force have the same effect, since a clone fetches no
-// baseline again and continues from a state that it has seen. Those of grants have none, since
-// their holders date them.
+// baseline again and continues from a state that it has seen. Those of grants do not, since their
+// holders date them.
 
 import { spanText } from '../../duration.ts'
 import { StoreError } from '../../errors.ts'

@@ -210,7 +210,7 @@ async function moveBoth(peer: Peer, author: Author): Promise<Moved> {
   const { session, remote, options } = peer
   const sender = new Sender(peer)
   const unmet = await findUnmet(session, remote, options)
-  // What is too old may not be the newest state: the remote is asked first.
+  // An old state may not be the newest one: the remote is asked first.
   const mustAsk = options.only === 'pull' || unmet !== undefined || (await isOld(session))
   const sent = mustAsk ? undefined : await sender.sendWithoutFetch()
   if (sent !== undefined) return { ...nothingTaken, sent }

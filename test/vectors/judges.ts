@@ -3,6 +3,7 @@
 
 import { fromHex, toHex, utf8 } from '../../src/bytes.ts'
 import { signingKeyPair } from '../../src/crypto/signature.ts'
+import { StoreError } from '../../src/errors.ts'
 import { parseAddress } from '../../src/format/address.ts'
 import { encodeCommit, parseCommit, verifyCommitBytes } from '../../src/format/commit.ts'
 import { decodeDetail, encodeDetail } from '../../src/format/detail.ts'
@@ -59,6 +60,8 @@ export const judges: Readonly<Record<Group, Judge>> = {
   addresses: {
     product(v) {
       const { url, storeId, state = '' } = parseAddress(text(v))
+      // A url alone is no address (FORMAT §1.8), and the product takes one where it needs a remote.
+      if (storeId === undefined) throw new StoreError('invalid_input', 'The address names no store')
       return [url, storeId, state].join(' ')
     },
     reference(v) {

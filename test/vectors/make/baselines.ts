@@ -338,3 +338,10 @@ function longer(padded: Uint8Array): Uint8Array {
 function cutTo(length: number): Spoil {
   return (padded) => padded.slice(0, length)
 }
+
+/** A baseline whose plaintext is changed, sealed and signed again. */
+export function mutatedBaseline(vector: Vector, change: Spoil): Vector {
+  const what = vector['name'] === 'a state and a floor' ? { ...start, floor } : start
+  const bytes = startBytes(what, { body: change })
+  return { ...vector, storeId, bytes: Buffer.from(bytes).toString('base64') }
+}

@@ -246,3 +246,9 @@ function wraps(): readonly Vector[] {
 export function endingIn(byte: number): Spoil {
   return (padded) => put(padded.length - 1, byte)(padded)
 }
+
+/** Wraps whose bytes are changed, signed again. */
+export function mutatedWraps(vector: Vector, change: Spoil): Vector {
+  const bytes = new Uint8Array(Buffer.from(vector['bytes'] ?? '', 'base64'))
+  return { ...vector, bytes: Buffer.from(signedWraps(change)(bytes)).toString('base64') }
+}

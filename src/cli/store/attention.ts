@@ -63,7 +63,8 @@ export async function findAttention(
     ...ofDevices(devices),
     ...ofMembers(status, devices),
     ...ofShown(context, status),
-    ...ofGrants(context, await store.grants.list()),
+    // The status of a grant's holder says when it ends, and the holder cannot do more about it.
+    ...(status.grantExpiresAt === undefined ? ofGrants(context, await store.grants.list()) : []),
     ...status.remotes.flatMap((remote, _, all) => ofRemote(context, remote, all.length === 1)),
     ...ofStore(context, status),
   ]

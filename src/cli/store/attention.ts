@@ -63,7 +63,7 @@ export async function findAttention(
     ...ofDevices(devices),
     ...ofMembers(status, devices),
     ...ofShown(context, status),
-    // The status of a grant's holder says when it ends, and the holder cannot do more about it.
+    // The holder of a grant sees its end in the status, and cannot do more about it.
     ...(status.grantExpiresAt === undefined ? ofGrants(context, await store.grants.list()) : []),
     ...status.remotes.flatMap((remote, _, all) => ofRemote(context, remote, all.length === 1)),
     ...ofStore(context, status),

@@ -22,7 +22,7 @@ export type {
 } from './errors.ts'
 export { formatDeviceCard } from './format/device-card.ts'
 export type { DeviceKeys } from './format/device-keys.ts'
-export type { AdmittedBy, Givers, Role } from './format/directory.ts'
+export type { AdmittedBy, Givers, MemberRole, Role } from './format/directory.ts'
 export type {
   Actor,
   ActorType,

@@ -403,3 +403,17 @@ test('a start is signed again once a day, even if nothing has moved', async () =
   now -= 30 * HOUR
   expect((await sync()).grants).toBeUndefined()
 })
+
+test('a server signs what it shows again once a day, even if nothing has moved', async () => {
+  await clone.store.as(author).grants.give({ lastsMs: 20 * 24 * HOUR })
+  const shown = async (): Promise<string> => {
+    const { directory } = await clone.store.maintenance.serve([])
+    return git(['for-each-ref', 'refs/gitlocket'], directory)
+  }
+  const first = await shown()
+  expect(first).toContain('refs/gitlocket/baseline/')
+  now += 24 * HOUR - 1
+  expect(await shown()).toBe(first)
+  now += 1
+  expect(await shown()).not.toBe(first)
+})

@@ -254,7 +254,9 @@ describe('another line that the host has shown here lacks nothing:', () => {
       else await giveMore(owner)
     })
     // A grant that is not there any more may have ended: its begin is missed as a record.
-    await expectLacks(what === 'the end' ? 'changes of members or grants' : 'changes of dev_')
+    await expectLacks(
+      what === 'the end' ? 'changes of members or grants' : `changes of ${idOf(owner)}`,
+    )
   })
 
   test('the removal of a device, where the granter was put back from a backup', async () => {

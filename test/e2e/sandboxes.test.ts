@@ -133,7 +133,7 @@ test.skipIf(gitolite.missing)(`the rules for gitolite${gitolite.note}`, async ()
   await granter.ok('sync')
   expect(await granter.ok('cat', 'a.md')).toBe('a')
   const refs = git(['for-each-ref'], directory)
-  const [ref = ''] = /refs\/gitlocket\/start\/\w+/.exec(refs) ?? []
+  const [ref = ''] = /refs\/gitlocket\/baseline\/\w+/.exec(refs) ?? []
   const isBob = { ...environment, GIT_SSH_COMMAND: box.variables['GIT_SSH_COMMAND'] }
   const how = { cwd: bareRemote(), env: isBob }
   await expect(promisify(execFile)('git', ['push', url, `:${ref}`], how)).rejects.toThrow(/DENIED/)

@@ -1,5 +1,6 @@
 // `store.remotes`: the remotes of `sync`. Nothing here contacts a remote.
 
+import { StoreError } from '../errors.ts'
 import type { Remote } from '../git/exchange.ts'
 import { unknownRemoteError } from '../git/refs/remotes.ts'
 import { RemoteAddress } from './clone/remote-address.ts'
@@ -37,6 +38,10 @@ export class StoreRemotes {
 
   /** @internal The remote of this name is at this address from now on. */
   async put(name: string, address: RemoteAddress): Promise<void> {
+    checkText(name, 'The name of a remote')
+    if (!(address instanceof RemoteAddress)) {
+      throw new StoreError('invalid_input', 'The address of a remote must be a RemoteAddress')
+    }
     const { exchange } = this.#session.objects
     const known = (await this.list()).find((remote) => remote.name === name)
     if (known?.url !== address.url) {

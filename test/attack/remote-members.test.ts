@@ -158,7 +158,7 @@ describe('T26: a member who pushes', () => {
   })
 })
 
-test('a refused head is replaced; the valid commits below it stay', { tags: 'slow' }, async () => {
+test('a repair keeps valid commits below a refused head', { tags: 'slow' }, async () => {
   const remote = bareRemote()
   const a = await firstClone(remote)
   await create(a, '/of-a.md')

@@ -71,13 +71,13 @@ export interface StoreStatus extends ComparedState {
   readonly waitingRemovals: readonly string[]
   /** The remote that changes of the members go to; undefined without, or if none is chosen. */
   readonly membershipRemote: string | undefined
-  /** Of a clone that a grant opens: when that ends, ms since 1970. */
+  /** When the grant that opens this clone ends, ms since 1970; undefined without a grant. */
   readonly grantExpiresAt: number | undefined
   /** Where such a clone begins; undefined for the whole history. */
   readonly beginning: HistoryBeginning | undefined
   /**
-   * Of such a clone: when the newest state was current that it was shown, as the granter's baseline
-   * or a newer record of a device has it; ms since 1970.
+   * When the newest state that the remote has shown to such a clone was current: the time of the
+   * granter's baseline, or of a newer record of a device; ms since 1970.
    */
   readonly shownAt: number | undefined
   /** Whether the clock and the newest record are far apart: undefined if they are not. */

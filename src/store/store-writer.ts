@@ -218,7 +218,7 @@ export class DeviceWriter {
       })
       return { ...removed, waits: false }
     } catch (error) {
-      const { isFailureOfRemote } = await import('./sync/report.ts')
+      const { isFailureOfRemote } = await import('./verify/verdict.ts')
       if (!whenOnline || !isFailureOfRemote(error)) throw error
       await noteRemovals(session, (before) => [...new Set([...before, ...ids])])
       return { ...nothingRemoved, waits: true }

@@ -8,13 +8,9 @@ import type { AppliedChanges } from '../store/changes/apply.ts'
 import type { Author } from '../store/commits/commit-context.ts'
 import type { StoreSession } from '../store/session/session.ts'
 import type { Snapshot } from '../store/snapshot/snapshot.ts'
-import {
-  type BegunAnew,
-  isFailureOfRemote,
-  type StoreSyncOptions,
-  type SyncReport,
-} from '../store/sync/report.ts'
+import { type BegunAnew, type StoreSyncOptions, type SyncReport } from '../store/sync/report.ts'
 import type { TakenBack } from '../store/sync/take-back.ts'
+import { isFailureOfRemote } from '../store/verify/verdict.ts'
 import type { RemoteOptions } from '../transport/remote-access.ts'
 
 /**

@@ -138,6 +138,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'checked-commit',
     'context-free-check',
     'snapshot-at',
+    'verdict',
     'verify',
     'verify-rewritten',
   ],

@@ -4,7 +4,7 @@
 import { StoreError, hasCode } from '../../errors.ts'
 import { plainMessage, surfaceOf } from '../../operations/error-surface.ts'
 import type { RemoteStatus } from '../../store/sync/remote-state.ts'
-import { isFailureOfRemote, isVerdict } from '../../store/sync/report.ts'
+import { isFailureOfRemote, isVerdict } from '../../store/verify/verdict.ts'
 import { CommandError } from '../call/command.ts'
 import { countText } from './words.ts'
 

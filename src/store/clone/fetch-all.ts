@@ -4,7 +4,8 @@
 
 import type { WorkOptions } from '../../async.ts'
 import { equalBytes, toHex } from '../../bytes.ts'
-import { hasCode, StoreError } from '../../errors.ts'
+import { type ErrorCode, hasCode, StoreError } from '../../errors.ts'
+import { deviceIdOf, formatId } from '../../format/id.ts'
 import { lineOf } from '../../format/start.ts'
 import type { Remote } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
@@ -20,9 +21,9 @@ import type { CurrentVersion } from '../snapshot/live-memory.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CloneBeginning } from '../verify/beginning.ts'
 import { snapshotAt } from '../verify/snapshot-at.ts'
+import { isVerdict } from '../verify/verdict.ts'
 import { verifyDescent, verifyHistory } from '../verify/verify.ts'
 import { findBound, keyringsOf } from './bound-address.ts'
-import { blamed, falseStart } from './false-start.ts'
 
 export interface HistoryFetchOptions extends WorkOptions {
   /** By default `origin`. */
@@ -225,6 +226,36 @@ export function beginsElsewhereError(): StoreError {
 function refuseFalse(session: StoreSession, problem: string | undefined): void {
   if (problem === undefined) return
   throw falseStart(session, `a state that the history does not have: ${problem} differ`)
+}
+
+/** Refusals for which the remote, this machine or an earlier refusal may be the reason. */
+const provesNoLie: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'object_missing',
+  'object_corrupt',
+  'history_needed',
+  'baseline_false',
+])
+
+/** The error for a refusal at or below the described state; any other error as it is. */
+function blamed(session: StoreSession, error: unknown): unknown {
+  if (!isVerdict(error) || provesNoLie.has(error.code)) return error
+  const { code, message } = error
+  return falseStart(session, `a state whose history is refused: ${message} (${code})`, error)
+}
+
+/** `what` the device has described, as the end of a sentence. */
+function falseStart(
+  { identity, beginning }: StoreSession,
+  what: string,
+  cause?: StoreError,
+): StoreError {
+  const deviceId = identity.grant ? deviceIdOf(identity.grant.granterKey) : beginning?.deviceId
+  const device = formatId('device', deviceId ?? '')
+  return new StoreError(
+    'baseline_false',
+    `The device ${device}, which gave the grant of this clone, has described ${what}`,
+    { cause, ...(cause && { details: cause.details }) },
+  )
 }
 
 /** What differs between two snapshots of one commit. */

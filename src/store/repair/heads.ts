@@ -14,7 +14,7 @@ import { decodeCommit, type Epochs, readCommitBytes } from '../commits/decoded-c
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import { findCommit } from '../snapshot/object-closure.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
-import { isVerdict } from '../sync/report.ts'
+import { isVerdict } from '../verify/verdict.ts'
 import { verifyHistory } from '../verify/verify.ts'
 
 /** At most this many commits are tried: each may need all below it verified. */

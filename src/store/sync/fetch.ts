@@ -5,17 +5,20 @@
 
 import { StoreError, hasCode } from '../../errors.ts'
 import { parseLinks } from '../../format/commit.ts'
+import { findDevice } from '../../format/directory.ts'
+import { verifyRecordSignature } from '../../format/record.ts'
 import type { BoundaryChange, Incoming } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { historyDepthMax } from '../../limits.ts'
 import { inSlices } from '../../time-slice.ts'
 import { connectFetch } from '../../transport/fetch.ts'
 import type { FetchConnection, FetchRequest } from '../../transport/remote-access.ts'
+import { checkAuthor, findKeyring, findRecovery } from '../access/authority.ts'
 import { decodeAt } from '../access/post-revocation.ts'
 import { findUnmet } from '../clone/bound-address.ts'
 import { lacksStateError } from '../clone/remote-address.ts'
 import { containsCommit, firstParents } from '../commits/ancestors.ts'
-import { readCommitBytes } from '../commits/decoded-commit.ts'
+import { readCommitBytes, verifyDecodedCommit } from '../commits/decoded-commit.ts'
 import type { History } from '../history/history.ts'
 import { findRecord } from '../history/known-commit.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
@@ -23,12 +26,12 @@ import type { StoreSession } from '../session/session.ts'
 import { boundaryOf, type ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CloneBeginning } from '../verify/beginning.ts'
-import { checkHeadAuthor } from './head-author.ts'
-import { findNotedRefusal, noteRefusal } from './noted-refusals.ts'
+import { isVerdict } from '../verify/verdict.ts'
 import { lacksWholeError, rewrittenError } from './refusals.ts'
-import { judgeUnopened, keepRefusedPack } from './refused-head.ts'
+import { findNotedRefusal, judgeUnopened, keepRefusedPack, noteRefusal } from './refused-head.ts'
 import {
   containsSeen,
+  epochsOf,
   findRefusal,
   knownContainsSeen,
   newKeyrings,
@@ -39,7 +42,7 @@ import {
 } from './remote-head.ts'
 import { findKnown, type RemoteHead } from './remote-history.ts'
 import { accessOf, eraseRejected, type Peer } from './remote-state.ts'
-import { isReplaceable, isVerdict } from './report.ts'
+import { isReplaceable } from './report.ts'
 
 /** How many commits are walked back without a history in RAM. */
 const WALK_MAX = 256
@@ -62,7 +65,7 @@ export interface FetchedHead {
   readonly incoming: Incoming
   /** The number of bytes received. */
   readonly bytes: number
-  /** Of a clone that lacks the earlier history: where it ends once all of this is accepted. */
+  /** Where a clone without the earlier history begins, once all of this is accepted. */
   readonly depth: Depth
 }
 
@@ -306,6 +309,42 @@ async function refuse(
 }
 
 /**
+ * Judges the author of a head by what this clone knows. A clone without its early history asks
+ * before it fetches more: a reader, who has the group key, could otherwise work with the host and
+ * have each clone fetch and verify everything, for a head that is plainly forged.
+ *
+ * Throws a code of verification if the head is refused whatever its history may be. An id is the
+ * hash of a key, so that a signature that is false under a known id remains so. The rights of a
+ * device are certain where the head has the keyring that is in force here: under another one it may
+ * have another role, or an unknown author may have been admitted. A grant for changes may have been
+ * begun there, or begun again in another role.
+ */
+async function checkHeadAuthor(
+  { session, options }: Peer,
+  { head, incoming }: FetchedHead,
+): Promise<void> {
+  const { storeId } = session
+  const epochs = await epochsOf({ session, objects: incoming }, head, options.signal)
+  const bytes = readCommitBytes(incoming, head)
+  const commit = verifyDecodedCommit(storeId, epochs, head, bytes)
+  const { record, epoch, body, signature } = commit
+  const { keyring, grants } = await session.reading((now) => now)
+  const { directory } = keyring
+  const grant = grants.get(record.deviceId)
+  const member = findDevice(directory, record.deviceId) ?? findRecovery(directory, record.deviceId)
+  const key = member?.signingKey ?? grant?.key
+  const checkSignature = (publicKey: Uint8Array): void => {
+    verifyRecordSignature(epoch, body, signature, publicKey)
+  }
+  if (key !== undefined) checkSignature(key)
+  const mayBeGrant = member === undefined && record.kind === 'change'
+  if (mayBeGrant || findKeyring(incoming, head) !== keyring.oid) return
+  // That a device was forked may not be known there.
+  const past = { keyring, deviceOf: () => undefined, grantOf: () => grant }
+  checkAuthor(past, { record, checkSignature }, undefined)
+}
+
+/**
  * Whether a head has the state that this clone began with, and so all that is below it here: then
  * only something was merged that is based on an older version. The head's author is
  * checked before: without a key, no one chooses that all of the history is fetched.
@@ -365,7 +404,7 @@ async function findSuccessor(
   }
 }
 
-/** Fetches what is missing, and verifies again. */
+/** Verifies, and fetches missing objects and verifies again at most twice. */
 async function verifyCompletely(
   peer: Peer,
   history: History,

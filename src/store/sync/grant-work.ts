@@ -3,26 +3,31 @@
 // removed device, and its author may be a sandbox that has ended (FORMAT §7.4). Brings in nothing
 // of that device: kept-states.ts. Must be part of one transition of the branch.
 
+import { toHex } from '../../bytes.ts'
 import { formatId } from '../../format/id.ts'
 import { zeroId } from '../../format/record.ts'
 import type { NewObject, Oid } from '../../git/objects/object.ts'
+import { noteBytesMax } from '../../limits.ts'
+import { Bytes } from '../../platform/bytes.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { mayWrite, roleOf } from '../access/authority.ts'
+import { decodeAt } from '../access/post-revocation.ts'
 import { type Change, planChanges } from '../changes/changes.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { buildChange } from '../commits/commit.ts'
 import { readMemory } from '../history/contents.ts'
 import type { CommitEntry, VersionEntry } from '../history/history-rows.ts'
+import type { HistorySource } from '../history/history.ts'
 import { mergeContents } from '../merge/content-merge.ts'
 import { pathsAside } from '../merge/placement.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
-import { ArrivedWork, noteAgain, recordName } from './arrived-work.ts'
+import { isVerdict } from '../verify/verdict.ts'
 import { type KeptState, KeptStates } from './kept-states.ts'
 import type { LeftLine } from './redo.ts'
 import { isTaken } from './remote-history.ts'
-import { type GrantChanges, type GrantWork, isVerdict, type NotWritten } from './report.ts'
+import type { GrantChanges, GrantWork, NotWritten } from './report.ts'
 
 /** A line that is left, and where new objects are kept until the transition is on disk. */
 export interface WritingGrantWork {
@@ -298,4 +303,70 @@ function isByGrantInForce(snapshot: Snapshot, { kind, deviceId, time }: CommitEn
   const grant = snapshot.grants.get(deviceId)
   if (kind !== 'change' || grant === undefined || grant.role !== 'writer') return false
   return time <= grant.notAfter
+}
+
+/** Digits of a record's hash in a note. */
+const HASH_DIGITS = 16
+
+const NOTE = /^Written again for (dev_[0-9a-z]{26}), record ([0-9a-f]{16})(?:: |$)/
+
+/** The note of a change that is written again: which one it was, and what its own note said. */
+function noteAgain({ deviceId, note }: CommitEntry, record: string): string {
+  const head = `Written again for ${formatId('device', deviceId)}, record ${record}`
+  let text = note === undefined ? head : `${head}: ${note}`
+  // The cut may be inside of a character of two units.
+  while (Bytes.byteLength(text) > noteBytesMax)
+    text = text.slice(0, -1).replace(/[\uD800-\uDBFF]$/u, '')
+  return text
+}
+
+/** What names a record in a note: a redaction changes the commit and not this. */
+function recordName(source: HistorySource, oid: Oid): string {
+  return toHex(decodeAt(source, oid).hash).slice(0, HASH_DIGITS)
+}
+
+/**
+ * The changes that another device or an earlier sync has already written again: the note of such a
+ * change names the record that it repeats. If a redaction has erased a note, its change is treated
+ * as any that it may repeat, so that no erased text comes back.
+ */
+class ArrivedWork {
+  /** By the name of a record, the rows of the change that repeats it. */
+  readonly #repeats: Map<string, readonly VersionEntry[]> = new Map()
+  /** The actors and sessions of changes of which a redaction has erased the note. */
+  readonly #erased: Set<string> = new Set()
+
+  /** Looks at all changes that are kept and may repeat one of the line. */
+  constructor({ history, followed, positions }: LeftLine) {
+    const heights = [...positions].map((position) => history.commits.at(position)?.height ?? 0)
+    const lowest = heights.reduce((low, height) => Math.min(low, height), Infinity)
+    for (const kept of [followed, history]) {
+      for (const commit of kept.commits) {
+        if (commit.height < lowest || (kept === history && positions.has(commit.position))) continue
+        if (commit.kind === 'change') this.#add(commit, kept.rowsAt(commit.position))
+      }
+    }
+  }
+
+  /** The rows that repeat a record, or `erased` if they may have been redacted. */
+  find(commit: CommitEntry, record: string): readonly VersionEntry[] | 'erased' | undefined {
+    const rows = this.#repeats.get(nameOf(commit.deviceId, record))
+    if (rows !== undefined) return rows
+    return this.#erased.has(authorOf(commit)) ? 'erased' : undefined
+  }
+
+  #add(commit: CommitEntry, rows: readonly VersionEntry[]): void {
+    const [, device, record] = NOTE.exec(commit.note ?? '') ?? []
+    if (device !== undefined && record !== undefined) this.#repeats.set(`${device} ${record}`, rows)
+    const [first] = rows
+    if (first !== undefined && first.path === undefined) this.#erased.add(authorOf(commit))
+  }
+}
+
+function nameOf(deviceId: string, record: string): string {
+  return `${formatId('device', deviceId)} ${record}`
+}
+
+function authorOf({ actor, session }: CommitEntry): string {
+  return JSON.stringify([actor?.type, actor?.id, session])
 }

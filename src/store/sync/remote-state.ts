@@ -23,9 +23,10 @@ import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
 import { getTree } from '../snapshot/git-reads.ts'
 import { findBlob } from '../snapshot/memory-tree.ts'
+import { isVerdict } from '../verify/verdict.ts'
 import { verifyRemoteHead } from './remote-head.ts'
 import { loadTheirs, type RemoteHead, sourceWith } from './remote-history.ts'
-import { isVerdict, type SyncOptions } from './report.ts'
+import { type SyncOptions } from './report.ts'
 
 /** One sync with one remote. */
 export interface Peer {

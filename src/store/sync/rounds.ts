@@ -20,6 +20,7 @@ import { beginningOf, hasMoved } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
+import { isVerdict } from '../verify/verdict.ts'
 import { BackOff } from './back-off.ts'
 import { checkIsCurrent } from './current.ts'
 import { type Fetched, type FetchedHead, fetchHead, verifyFetched } from './fetch.ts'
@@ -34,7 +35,6 @@ import {
   addResult,
   addWork,
   type GrantWork,
-  isVerdict,
   type Moved,
   noGrantWork,
   nothingMoved,
@@ -237,7 +237,7 @@ async function adoptGood(
   author: Author,
 ): Promise<Omit<Adopted, 'head'> & Pick<Received, 'replaced'>> {
   // Imported here: few remotes are repaired.
-  const { acceptAncestor, GoodAncestors } = await import('./good-ancestors.ts')
+  const { acceptAncestor, GoodAncestors } = await import('./repair.ts')
   const from = { session, head, incoming, options }
   let adopted: Omit<Adopted, 'head'> = { reconciled: nothingMoved, late: [], merged: undefined }
   // Where the history begins with a start, nothing shows what a bad commit rests on.

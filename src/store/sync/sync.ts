@@ -26,6 +26,7 @@ import { listBuiltOnRedacted } from '../redaction/built-on.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
 import { snapshotAt } from '../verify/snapshot-at.ts'
+import { isFailureOfRemote } from '../verify/verdict.ts'
 import { isOld } from './current.ts'
 import { Sender } from './push.ts'
 import { accessOf, findGrantNames, type Peer, RemoteState } from './remote-state.ts'
@@ -37,7 +38,6 @@ import {
   type Moved,
   nothingTaken,
   type SyncReport,
-  isFailureOfRemote,
 } from './report.ts'
 
 /** The syncs of each open store, one at a time. */

@@ -46,7 +46,7 @@ test('a head that is refused for good is fetched once', async () => {
   await redact(clone, versions[0]?.versionId ?? '')
   expect(await sync()).toEqual(['commit_malformed', 1])
   expect(await sync()).toEqual(['commit_malformed', 0])
-  // Of the refused head, and of the new one, which is checked.
+  // The repair fetches the refused head once more, and then the head that it has pushed.
   expect(await sync({ repair: true })).toEqual(['accepted', 2])
   expect(await sync()).toEqual(['accepted', 0])
 })

@@ -14,6 +14,7 @@ import { joinTrail } from '../../src/store/audit/trail.ts'
 import type { FirstContact } from '../../src/store/clone/clone-remote.ts'
 import { worldsOf } from '../support/clone-templates.ts'
 import {
+  addressOf,
   alone,
   bareRemote,
   type Clone,
@@ -43,9 +44,6 @@ const owners = worldsOf(async (url) => {
   await syncAll([o, r, t])
   return { o, r, t }
 })
-
-const addressOf = async ({ store }: Clone, remote: string): Promise<string> =>
-  `${remote}#${(await store.status()).address}`
 
 const newcomer = await generateIdentity()
 const card = formatDeviceCard(newcomer)

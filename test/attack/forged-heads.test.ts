@@ -10,8 +10,6 @@ import { parseCommit } from '../../src/format/commit.ts'
 import { deviceIdOf } from '../../src/format/id.ts'
 import { recordHash } from '../../src/format/record.ts'
 import { type MemoryStore, StoreError } from '../../src/index.ts'
-import { parseGrant } from '../../src/keys/wraps.ts'
-import { decodeCommit, type DecodedCommit } from '../../src/store/commits/decoded-commit.ts'
 import { admit, put, sync } from '../support/clones.ts'
 import { environment } from '../support/faulty-remotes.ts'
 import { encodeForged, signForged } from '../support/forge-commit.ts'
@@ -29,6 +27,7 @@ import {
   syncHolder,
   writeAs,
 } from '../support/grant-holders.ts'
+import { decodeAt } from '../support/lying-granters.ts'
 import { contentsOf } from '../support/stores.ts'
 import { git, gitBytes } from '../support/temporary.ts'
 
@@ -46,12 +45,6 @@ function open(): Promise<MemoryStore> {
   return hold({ ...world, url: server.url }, { ...at, access: { environment } })
 }
 
-function commitAt(oid: string): DecodedCommit {
-  const keys = keysFor(world)
-  const bytes = gitBytes(['cat-file', 'commit', oid], world.url)
-  return decodeCommit(parseGrant(world.grant).storeId, new Map([[keys.kid, keys]]), oid, bytes)
-}
-
 interface Forger {
   readonly deviceId: string
   readonly signing: ReturnType<typeof signingKeyPair>
@@ -67,10 +60,12 @@ function mergeWithOldest({ deviceId, signing }: Forger, claimed?: Uint8Array): s
   const keys = keysFor(world)
   const oldest = git(['rev-list', '--max-parents=0', 'main'], world.url).trim()
   const main = mainAt(world)
-  const parents = [main, oldest].map(commitAt).toSorted((a, b) => {
-    return Buffer.compare(a.hash, b.hash)
-  })
-  const { record } = commitAt(main)
+  const parents = [main, oldest]
+    .map((oid) => decodeAt(world, oid))
+    .toSorted((a, b) => {
+      return Buffer.compare(a.hash, b.hash)
+    })
+  const { record } = decodeAt(world, main)
   const next = {
     ...record,
     kind: 'change' as const,

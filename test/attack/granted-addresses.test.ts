@@ -11,10 +11,10 @@ import { parseId } from '../../src/format/id.ts'
 import type { LineRecord } from '../../src/format/start.ts'
 import { formatDeviceCard, generateIdentity, type GrantedOptions } from '../../src/index.ts'
 import {
+  addressOf,
   alone,
-  type Clone,
-  firstClone,
   bareRemote,
+  firstClone,
   idOf,
   joinClone,
   put,
@@ -40,9 +40,6 @@ import { redact } from '../support/hostile-remotes.ts'
 import { author, contentsOf } from '../support/stores.ts'
 import { git } from '../support/temporary.ts'
 import { openWeb } from '../support/web-stores.ts'
-
-const addressOf = async ({ store }: Pick<Clone, 'store'>, url: string): Promise<string> =>
-  `${url}#${(await store.status()).address}`
 
 const codeOf = async (work: Promise<unknown>): Promise<string> => (await failureOf(work)).code
 

@@ -21,7 +21,7 @@ import {
   put,
   sync,
 } from '../support/clones.ts'
-import { forgeStart } from '../support/grant-holders.ts'
+import { forgeStart, refOf } from '../support/grant-holders.ts'
 import { author, contentsOf, leastStretch } from '../support/stores.ts'
 import { git, gitBytes, temporaryDirectory } from '../support/temporary.ts'
 
@@ -46,11 +46,7 @@ function begin(grant: string): Promise<MemoryStore> {
 }
 
 function blobAt(kind: 'start' | 'wraps', text: string): Uint8Array {
-  return gitBytes(['cat-file', 'blob', refOf(kind, text)], remote)
-}
-
-function refOf(kind: 'start' | 'wraps', text: string): string {
-  return `refs/gitlocket/${kind === 'start' ? 'baseline' : kind}/${parseGrant(text).name}`
+  return gitBytes(['cat-file', 'blob', refOf({ grant: text }, kind)], remote)
 }
 
 function refs(): readonly string[] {
@@ -112,8 +108,8 @@ test('old wraps and an old start that are put back begin nothing after the end',
   const other = await give()
   const [wraps, start] = [blobAt('wraps', text), blobAt('start', text)]
   await clone.store.as(author).grants.end([grantId])
-  showBytes(refOf('wraps', text), wraps)
-  showBytes(refOf('start', text), start)
+  showBytes(refOf({ grant: text }, 'wraps'), wraps)
+  showBytes(refOf({ grant: text }, 'start'), start)
   // The head of the remote ends the grant.
   await expect(begin(text)).rejects.toMatchObject({ code: 'grant_expired' })
   // The granter's next sync takes them back.
@@ -131,8 +127,8 @@ test('a removed granter has nothing made for its grants any more', async () => {
   await sync(clone)
   // Its refs are removed; the host keeps their blobs, and puts them back.
   expect(refs().join()).not.toContain(parseGrant(text).name)
-  showBytes(refOf('start', text), start)
-  showBytes(refOf('wraps', text), wraps)
+  showBytes(refOf({ grant: text }, 'start'), start)
+  showBytes(refOf({ grant: text }, 'wraps'), wraps)
   await sync(other).catch(() => undefined)
   expect(gitHash('blob', blobAt('wraps', text))).toBe(gitHash('blob', wraps))
   await expect(begin(text)).rejects.toMatchObject({ code: 'wrong_key' })
@@ -143,7 +139,7 @@ test('a member with all keys cannot put its start in the place of another', asyn
   const { text } = await give()
   await put(other, '/of-the-member.md')
   await other.store.close()
-  showBytes(refOf('start', text), await startBy(other))
+  showBytes(refOf({ grant: text }, 'start'), await startBy(other))
   await expect(begin(text)).rejects.toMatchObject({ code: 'device_signature_invalid' })
   expect((await sync(clone)).grants).toMatchObject({ isRefreshed: true, wereLost: true })
   const sandbox = await begin(text)
@@ -157,7 +153,7 @@ test('a push with a redaction leaves no start that describes the version', async
   const { text } = await give()
   await redactOnce()
   await sync(clone)
-  expect(refs()).not.toContain(refOf('start', theirs.text))
+  expect(refs()).not.toContain(refOf({ grant: theirs.text }, 'start'))
   const grant = parseGrant(text)
   const keys = keysIn(text)
   const start = keys && openStart(blobAt('start', text), keys, grant.granterKey, grant.storeId)
@@ -174,9 +170,9 @@ test('a start of another device that lacks a redaction is removed by any sync', 
   const old = blobAt('start', text)
   await redactOnce()
   await sync(clone)
-  showBytes(refOf('start', text), old)
+  showBytes(refOf({ grant: text }, 'start'), old)
   expect((await sync(clone)).grants).toMatchObject({ removedStarts: 1 })
-  expect(refs()).not.toContain(refOf('start', text))
+  expect(refs()).not.toContain(refOf({ grant: text }, 'start'))
 })
 
 test('a start of its own that lacks a redaction is made again if it was put back', async () => {
@@ -187,8 +183,8 @@ test('a start of its own that lacks a redaction is made again if it was put back
   await put(other, '/a.md', 'fine')
   await other.store.as(author).redact({ select: { versionIds: [kept] }, reason: 'legal' })
   await sync(other)
-  expect(refs()).not.toContain(refOf('start', text))
-  showBytes(refOf('start', text), old)
+  expect(refs()).not.toContain(refOf({ grant: text }, 'start'))
+  showBytes(refOf({ grant: text }, 'start'), old)
   expect((await sync(clone)).grants).toMatchObject({ isRefreshed: true })
   const { granterKey, storeId } = parseGrant(text)
   const keys = keysIn(text)
@@ -207,9 +203,9 @@ test('a start of another device that is older than one seen before is removed', 
   await sync(clone)
   await give(other)
   expect((await sync(clone)).grants).toBeUndefined()
-  showBytes(refOf('start', text), old)
+  showBytes(refOf({ grant: text }, 'start'), old)
   expect((await sync(clone)).grants).toMatchObject({ removedStarts: 1 })
-  expect(refs()).not.toContain(refOf('start', text))
+  expect(refs()).not.toContain(refOf({ grant: text }, 'start'))
 })
 
 test.each(['signed', 'forged'])(
@@ -229,7 +225,7 @@ test.each(['signed', 'forged'])(
     const place = { ...member.place, identity: signer }
     forgeStart(world, (start) => ({ ...start, counter: 2 ** 50 }), { place })
     await sync(clone)
-    showBytes(refOf('start', text), honest)
+    showBytes(refOf({ grant: text }, 'start'), honest)
     expect((await sync(clone)).grants).toBeUndefined()
     expect(blobAt('start', text)).toEqual(honest)
   },
@@ -240,7 +236,7 @@ test('a start that was fetched into a clone is found as residue after a redactio
   const { text } = await give()
   const oid = gitHash('blob', blobAt('start', text))
   await clone.store.as(author).write('/a.md', 'fine')
-  git(['fetch', '--quiet', remote, refOf('start', text)], clone.place.directory)
+  git(['fetch', '--quiet', remote, refOf({ grant: text }, 'start')], clone.place.directory)
   expect((await clone.store.maintenance.findResidue()).found).toEqual([])
   await clone.store.as(author).redact({ select: { versionIds: [versionId] }, reason: 'legal' })
   expect((await clone.store.maintenance.findResidue()).found).toContainEqual({

@@ -18,7 +18,7 @@ import {
 import { create, giveMore, hold, syncHolder, writeAs } from '../support/grant-holders.ts'
 import { author, contentsOf } from '../support/stores.ts'
 
-const twoDevices = worldsOf(async (url) => {
+const threeDevices = worldsOf(async (url) => {
   const owner = await firstClone(url)
   await put(owner, '/notes.md', 'one\ntwo\n')
   await put(owner, '/line.md', 'a line')
@@ -58,7 +58,7 @@ async function attack({
   before,
   isSeenByThird = false,
 }: Attack): Promise<Attacked> {
-  const { owner, removed, third, remote } = await twoDevices()
+  const { owner, removed, third, remote } = await threeDevices()
   const { grant, grantId } = await giveMore(owner)
   await syncAll([owner, removed, third])
   await owner.store.as(author).devices.remove([idOf(removed)], alone)

@@ -62,6 +62,7 @@ test('an honest commit below it is kept on the branch', async () => {
   })
   // Nothing of the bad commit is in the store.
   await clone.store.maintenance.checkpoint()
+  git(['cat-file', '-e', honest], clone.place.directory)
   expect(() => git(['cat-file', '-e', bad], clone.place.directory)).toThrow(/cat-file/)
   await expectRepaired()
 })

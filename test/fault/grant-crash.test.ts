@@ -21,6 +21,7 @@ import {
   unsynced,
 } from '../support/deaths.ts'
 import { type Fault, FaultyDisk } from '../support/faulty-disk.ts'
+import { refOf } from '../support/grant-holders.ts'
 import { full } from '../support/seed.ts'
 import { author } from '../support/stores.ts'
 import { expectTidy, operationsOf, redactFirst, SyncSite, write } from '../support/sync-places.ts'
@@ -61,7 +62,7 @@ const scenarios: readonly Scenario[] = [
     name: 'a sync that makes a start again',
     prepare: async (site, { text }) => {
       await site.with('a', (store) => write(store, '/a/new.md', 'of a\n'))
-      git(['update-ref', '-d', refOf('start', text)], site.remote)
+      git(['update-ref', '-d', refOf({ grant: text }, 'start')], site.remote)
     },
     act: async (store) => {
       await store.as(author).sync()
@@ -101,10 +102,6 @@ const scenarios: readonly Scenario[] = [
     failure: fullOnce,
   },
 ]
-
-function refOf(kind: 'start' | 'wraps', text: string): string {
-  return `refs/gitlocket/${kind === 'start' ? 'baseline' : kind}/${parseGrant(text).name}`
-}
 
 const root = sharedDirectory()
 let begun: { site: SyncSite; given: Given; reset: () => void } | undefined
@@ -217,14 +214,14 @@ async function expectRecovery(
 
 function keysIn({ remote }: SyncSite, text: string) {
   const grant = parseGrant(text)
-  const wraps = gitBytes(['cat-file', 'blob', refOf('wraps', text)], remote)
+  const wraps = gitBytes(['cat-file', 'blob', refOf({ grant: text }, 'wraps')], remote)
   return openWraps(decodeWraps(wraps), grant.granterKey, grantKeysOf(grant))
 }
 
 /** Whether the holder of a text finds the head of the remote, and itself in it. */
 function expectBegins(site: SyncSite, text: string): void {
   const keys = keysIn(site, text)
-  const start = gitBytes(['cat-file', 'blob', refOf('start', text)], site.remote)
+  const start = gitBytes(['cat-file', 'blob', refOf({ grant: text }, 'start')], site.remote)
   if (keys === undefined) throw new Error('the wraps hold no keys for a grant')
   const { granterKey, storeId } = parseGrant(text)
   const { state } = openStart(start, keys, granterKey, storeId)

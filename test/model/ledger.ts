@@ -283,9 +283,13 @@ export class Ledger {
   }
 
   /** What forbids a merge of two, or who alone may sign it: rules 2, 5 and 6. */
-  verdict(one: number, other: number): 'keyring_conflict' | 'record_late' | 'needs_owner' | 'free' {
+  verdict(
+    one: number,
+    other: number,
+  ): 'keyring_conflict' | 'record_after_revocation' | 'needs_owner' | 'free' {
     if (this.areApart(one, other)) return 'keyring_conflict'
-    if (this.late(one, other).has(one) || this.late(other, one).has(other)) return 'record_late'
+    if (this.late(one, other).has(one) || this.late(other, one).has(other))
+      return 'record_after_revocation'
     if (this.#without === 'owners sign') return 'free'
     const directory = this.directoryOf(one, other)
     const lost = [this.ownersRecords(one, other), this.ownersRecords(other, one)].flat()
@@ -324,7 +328,7 @@ export class Ledger {
     if (other === undefined) return this.#isAllowed(made, this.at(one).directory)
     if (kind !== 'change' || this.has(one, other) || this.has(other, one)) return false
     const verdict = this.verdict(one, other)
-    if (verdict === 'keyring_conflict' || verdict === 'record_late') return false
+    if (verdict === 'keyring_conflict' || verdict === 'record_after_revocation') return false
     const directory = this.directoryOf(one, other)
     if (verdict === 'needs_owner' && !isOwner(directory, made.author)) return false
     return this.#isAllowed(made, directory)

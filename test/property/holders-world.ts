@@ -266,7 +266,8 @@ export class HoldersWorld {
       const rest = { ...sets, later: new Set<string>(), refused: undefined }
       this.holders.push({ given, place, store, ...rest })
     } catch (error) {
-      const isEnded = given.known !== undefined && hasCode(error, 'grant_expired', 'not_found')
+      const codes = ['grant_expired', 'grant_keys_missing', 'not_found'] as const
+      const isEnded = given.known !== undefined && hasCode(error, ...codes)
       const isDue = this.#isOld || this.#behind.has(given.giver)
       const waits = isDue && hasCode(error, 'history_needed', 'not_found')
       if (!isEnded && !waits) throw error

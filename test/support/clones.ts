@@ -80,6 +80,11 @@ export async function copyOf({ place }: Pick<Clone, 'place'>): Promise<Clone> {
   }
 }
 
+/** A remote with the address of a clone's present state behind it. */
+export async function addressOf({ store }: Pick<Clone, 'store'>, remote: string): Promise<string> {
+  return `${remote}#${(await store.status()).address}`
+}
+
 /** What others call the device of a clone. */
 export function idOf({ place }: Pick<Clone, 'place'>): string {
   return formatId('device', place.identity.deviceId)

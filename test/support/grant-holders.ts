@@ -111,7 +111,8 @@ export function syncHolder(store: MemoryStore, options?: SyncOptions): Promise<S
 
 type Kind = 'start' | 'wraps'
 
-function refOf({ grant }: Pick<GrantWorld, 'grant'>, kind: Kind): string {
+/** The ref of a granter's start or wraps. */
+export function refOf({ grant }: Pick<GrantWorld, 'grant'>, kind: Kind): string {
   const folder = kind === 'start' ? 'baseline' : kind
   return `refs/gitlocket/${folder}/${parseGrant(grant).name}`
 }

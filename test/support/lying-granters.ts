@@ -28,7 +28,7 @@ function bytesOf({ url }: World, oid: string): Uint8Array {
   return gitBytes(['cat-file', 'commit', oid], url)
 }
 
-function decodeAt(world: World, oid: string): DecodedCommit {
+export function decodeAt(world: World, oid: string): DecodedCommit {
   const epoch = keysFor(world)
   const { storeId } = parseGrant(world.grant)
   return decodeCommit(storeId, new Map([[epoch.kid, epoch]]), oid, bytesOf(world, oid))

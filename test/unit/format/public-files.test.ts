@@ -32,7 +32,7 @@ describe('not_a_store:', () => {
 const ofStore = (format: string): string => text.replace('"gitlocket-store/1"', format)
 test.each([
   '{"format":"gitlocket/2"}',
-  ofStore('"gitlocket/2"'),
+  ofStore('"gitlocket-store/2"'),
   ofStore('"other"'),
   ofStore('2'),
   ofStore('1'),

@@ -9,9 +9,9 @@ import { joinTrail } from '../../../../src/store/audit/trail.ts'
 import { addRemote } from '../../../../src/store/clone-remotes.ts'
 import { RemoteAddress } from '../../../../src/store/clone/remote-address.ts'
 import {
+  addressOf,
   admit,
   bareRemote,
-  type Clone,
   copyOf,
   firstClone,
   idOf,
@@ -29,9 +29,6 @@ import { temporaryDirectory } from '../../../support/temporary.ts'
 const storeId = '5'.repeat(32)
 const hashOf = (byte: number): Uint8Array => new Uint8Array(32).fill(byte)
 const url = 'https://host.example/store.git'
-
-const addressOf = async ({ store }: Clone, remote: string): Promise<string> =>
-  `${remote}#${(await store.status()).address}`
 
 describe('an address', () => {
   const named = RemoteAddress.parse(`${url}#${formatStateOf(storeId, hashOf(2))}`)

@@ -70,6 +70,12 @@ function readHeader(bytes: Uint8Array): Seeded & { readonly kid: string } {
   return { kid: toHex(reader.raw(16)), seed: toHex(reader.raw(16)) }
 }
 
+function checkHeader(bytes: Uint8Array, epoch: EpochKeys): void {
+  const { kid, seed } = readHeader(bytes)
+  if (seed !== epoch.seed) throw malformedStart('it is of another store')
+  if (kid !== epoch.kid) throw new StoreError('envelope_epoch', 'A baseline is of another epoch')
+}
+
 /** Whether bytes begin as a start does. */
 export function isStart(bytes: Uint8Array): boolean {
   return equalBytes(bytes.subarray(0, MAGIC.length), MAGIC)
@@ -82,9 +88,7 @@ export function kidOfStart(bytes: Uint8Array): string {
 
 /** A statement that may be of anyone who has the keys. Throws as `openStart`. */
 export function readStart(bytes: Uint8Array, epoch: EpochKeys): Omit<Start, 'granter'> {
-  const { kid, seed } = readHeader(bytes)
-  if (seed !== epoch.seed) throw malformedStart('it is of another store')
-  if (kid !== epoch.kid) throw new StoreError('envelope_epoch', 'A baseline is of another epoch')
+  checkHeader(bytes, epoch)
   const context = startContext(epoch, hash256(bytes.subarray(0, HEADER_LENGTH)))
   const sealed = bytes.subarray(HEADER_LENGTH + SIGNATURE_LENGTH)
   const padded = openEnvelope('baseline', epoch.start, context, sealed)
@@ -103,15 +107,13 @@ export function openStart(
   granterKey: Uint8Array,
   storeId: string,
 ): Start {
-  const { kid, seed } = readHeader(bytes)
-  if (seed !== epoch.seed) throw malformedStart('it is of another store')
-  if (kid !== epoch.kid) throw new StoreError('envelope_epoch', 'A baseline is of another epoch')
+  checkHeader(bytes, epoch)
   const end = HEADER_LENGTH + SIGNATURE_LENGTH
   if (bytes.length < end) throw malformedStart('it ends too early')
   const header = bytes.subarray(0, HEADER_LENGTH)
   const sealed = bytes.subarray(end)
   const signature = bytes.slice(HEADER_LENGTH, end)
-  verifySignature(signedMessage({ seed, storeId }, header, sealed), signature, granterKey)
+  verifySignature(signedMessage({ ...epoch, storeId }, header, sealed), signature, granterKey)
   const start = readStart(bytes, epoch)
   if (storeIdOf(start.genesis.record) !== storeId) {
     throw new StoreError('store_id_mismatch', 'A baseline names the genesis of another store')
